@@ -1,0 +1,1 @@
+"""Python source of a kernel to expression tree. The kernel body is never executed by Python."""

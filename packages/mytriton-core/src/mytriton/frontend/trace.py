@@ -1,0 +1,50 @@
+"""One trace: a kernel, the types of its runtime arguments and its compile-time values in, the
+recorded expression graph out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ASTFrontendError
+from ..ir.builder import Builder, Scope
+from ..ir.expr import Ops, Param
+from ..language.tensor import tensor
+from .dependencies import Dependency, Environment
+from .loops import is_listed
+from .source import KernelSource
+from .tracer import Tracer
+
+
+@dataclass
+class Trace:
+    """What tracing a kernel gives."""
+
+    #: Stores and loops, in program order.
+    ops: Ops
+    params: tuple[Param, ...]
+    #: Everything program order pins, with the graph behind it: what lowering reads.
+    scope: Scope
+    #: Values from outside the kernel the trace depends on.
+    dependencies: tuple[Dependency, ...]
+
+
+def trace_kernel(source: KernelSource, params: Sequence[Param], constants: Mapping[str, Any]) -> Trace:
+    """Trace a kernel. ``params`` are its runtime parameters in order, ``constants`` the values of
+    its compile-time parameters. Raises ``ASTFrontendError``, ``UnknownNameError`` or
+    ``KernelTypeError`` at the position of the fault."""
+    node = source.parse()
+    environment = Environment(source.function)
+    env: dict[str, Any] = {param.name: tensor(param) for param in params}
+    env.update(constants)
+    with Builder() as builder:
+        tracer = Tracer(source, environment, env, builder)
+        try:
+            tracer.body(node.body)
+        except RecursionError:
+            raise ASTFrontendError(
+                "an expression nests too deeply; split it into several assignments", builder.span
+            ) from None
+    ops = Ops(n for n in builder.scope.trace if is_listed(n))
+    return Trace(ops, tuple(params), builder.scope, tuple(environment.dependencies.values()))

@@ -1,0 +1,257 @@
+"""The AST frontend: walks the syntax of a kernel and builds its expression tree.
+
+Every syntax node needs a visitor; whatever has none is refused with its position. Compile-time
+values are Python objects, runtime values are ``tl.tensor``.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import difflib
+import operator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..errors import ASTFrontendError, CompilationError, OpRuleError, Span, UnknownNameError
+from ..ir.builder import Builder
+from ..language.core import constexpr
+from ..language.tensor import binary, tensor, unary
+from . import calls, loops
+from .dependencies import Environment
+from .source import KernelSource
+
+CHAINED = (
+    "only simple comparisons are supported; when combining comparisons with &, wrap each comparison "
+    "in parentheses"
+)
+
+_BINARY: dict[type[ast.operator], tuple[str, Any]] = {
+    ast.Add: ("+", operator.add), ast.Sub: ("-", operator.sub), ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv), ast.FloorDiv: ("//", operator.floordiv),
+    ast.Mod: ("%", operator.mod), ast.Pow: ("**", operator.pow), ast.BitAnd: ("&", operator.and_),
+    ast.BitOr: ("|", operator.or_), ast.BitXor: ("^", operator.xor),
+    ast.LShift: ("<<", operator.lshift), ast.RShift: (">>", operator.rshift),
+}  # fmt: skip
+_COMPARE: dict[type[ast.cmpop], tuple[str, Any]] = {
+    ast.Lt: ("<", operator.lt), ast.LtE: ("<=", operator.le), ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge), ast.Eq: ("==", operator.eq), ast.NotEq: ("!=", operator.ne),
+}  # fmt: skip
+_UNARY: dict[type[ast.unaryop], tuple[str, Any]] = {
+    ast.USub: ("-", operator.neg), ast.UAdd: ("+", operator.pos), ast.Invert: ("~", operator.invert),
+    ast.Not: ("not", operator.not_),
+}  # fmt: skip
+
+
+class Tracer:
+    """Visits the statements of one function body."""
+
+    def __init__(
+        self, source: KernelSource, environment: Environment, env: Mapping[str, Any], builder: Builder
+    ) -> None:
+        self.source = source
+        self.environment = environment
+        #: Local names: parameters and assignments.
+        self.env: dict[str, Any] = dict(env)
+        self.builder = builder
+        #: Names bound only inside a loop, with the line, for messages.
+        self.born_in_loop: dict[str, int] = {}
+        #: Induction variables of open runtime loops.
+        self.inductions: set[str] = set()
+        self._visitors: dict[type, Any] = {}
+
+    # -- machinery ------------------------------------------------------------------------------
+
+    def span(self, node: ast.AST) -> Span:
+        return self.source.span(node)
+
+    def error(self, message: str, node: ast.AST) -> ASTFrontendError:
+        return ASTFrontendError(message, self.span(node))
+
+    @contextlib.contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        """Build nodes at the position of ``node``; rule violations become errors there."""
+        before, self.builder.span = self.builder.span, self.span(node)
+        try:
+            yield
+        except CompilationError:
+            raise
+        except OpRuleError as error:
+            raise self.error(str(error), node) from None
+        except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
+            raise self.error(str(error) or type(error).__name__, node) from error
+        finally:
+            self.builder.span = before
+
+    def visit(self, node: ast.AST) -> Any:
+        cls = type(node)
+        visitor = self._visitors.get(cls)
+        if visitor is None:
+            visitor = self._visitors[cls] = getattr(self, f"visit_{cls.__name__}", self.refuse)
+        return visitor(node)
+
+    def refuse(self, node: ast.AST) -> Any:
+        raise self.error(f"unsupported AST node: {type(node).__name__}", node)
+
+    def body(self, statements: list[ast.stmt]) -> None:
+        """Visit statements in order."""
+        for statement in statements:
+            self.visit(statement)
+
+    # -- statements -----------------------------------------------------------------------------
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        self.visit(node.value)
+
+    def visit_Pass(self, node: ast.Pass) -> None:
+        pass
+
+    def visit_Return(self, node: ast.Return) -> None:
+        raise self.error("return statements are not supported in kernels", node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        if len(node.targets) != 1:
+            raise self.error("only single-target assignment is supported", node)
+        self.assign(node.targets[0], self.visit(node.value), node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.assign(node.target, None if node.value is None else self.visit(node.value), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        target = node.target
+        if not isinstance(target, ast.Name):
+            raise self.error("only assignment to a simple name is supported", node)
+        current = self.visit(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+        value = self.visit(node.value)
+        with self.at(node):
+            self.assign(target, self.binary(node.op, current, value), node)
+
+    def assign(self, target: ast.expr, value: Any, node: ast.AST) -> None:
+        if not isinstance(target, ast.Name):
+            raise self.error("only assignment to a simple name is supported", node)
+        if target.id in self.inductions:
+            raise self.error(f"cannot assign to loop induction variable {target.id!r}", node)
+        self.env[target.id] = value
+
+    def visit_For(self, node: ast.For) -> None:
+        loops.visit_for(self, node)
+
+    # -- expressions ----------------------------------------------------------------------------
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        if node.id in self.env:
+            value = self.env[node.id]
+            self._capture(value)
+            return value
+        try:
+            value = self.environment.lookup(node.id)
+        except KeyError:
+            raise UnknownNameError(self._unknown(node.id), self.span(node)) from None
+        except TypeError as error:
+            raise self.error(
+                f"the global {node.id!r} cannot be used in a kernel: {error}; pass it as an argument, or "
+                "make it an int, float, bool, string, tuple or tl.constexpr",
+                node,
+            ) from None
+        return plain(value)
+
+    def _capture(self, value: Any) -> None:
+        if isinstance(value, tensor):
+            self.builder.capture(value.expr)
+        elif isinstance(value, (tuple, list)):
+            for item in value:
+                self._capture(item)
+
+    def _unknown(self, name: str) -> str:
+        if line := self.born_in_loop.get(name):
+            return (
+                f"name {name!r} is not defined here: it is first assigned inside the loop at line {line} "
+                "and does not outlive it; give it a value before the loop"
+            )
+        close = difflib.get_close_matches(name, [*self.env, *self.environment.names()], n=1)
+        return f"name {name!r} is not defined" + (f"; did you mean {close[0]!r}?" if close else "")
+
+    def visit_Tuple(self, node: ast.Tuple) -> Any:
+        return tuple(self.visit(item) for item in node.elts)
+
+    def visit_List(self, node: ast.List) -> Any:
+        return [self.visit(item) for item in node.elts]
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        owner = self.visit(node.value)
+        with self.at(node):
+            return plain(self.environment.attribute(owner, node.attr))
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        # A long sum nests to the left: walk down that spine without recursion.
+        spine = [node]
+        while isinstance(spine[-1].left, ast.BinOp):
+            spine.append(spine[-1].left)
+        value = self.visit(spine[-1].left)
+        for part in reversed(spine):
+            rhs = self.visit(part.right)
+            with self.at(part):
+                value = self.binary(part.op, value, rhs)
+        return value
+
+    def binary(self, op: ast.operator, lhs: Any, rhs: Any) -> Any:
+        """``lhs op rhs``: Python's meaning on compile-time values, the language's otherwise."""
+        if type(op) not in _BINARY:
+            raise OpRuleError(f"unsupported operator: {type(op).__name__}")
+        symbol, fold = _BINARY[type(op)]
+        if isinstance(lhs, tensor) or isinstance(rhs, tensor):
+            return binary(symbol, lhs, rhs)
+        return fold(lhs, rhs)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        value = self.visit(node.operand)
+        symbol, fold = _UNARY[type(node.op)]
+        with self.at(node):
+            return unary(symbol, value) if isinstance(value, tensor) else fold(value)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        if len(node.ops) != 1:
+            raise self.error(CHAINED, node)
+        lhs, rhs = self.visit(node.left), self.visit(node.comparators[0])
+        op = type(node.ops[0])
+        if op in (ast.Is, ast.IsNot):
+            return (lhs is rhs) == (op is ast.Is)
+        if op not in _COMPARE:
+            raise self.error(f"unsupported comparison: {op.__name__}", node)
+        symbol, fold = _COMPARE[op]
+        with self.at(node):
+            if isinstance(lhs, tensor) or isinstance(rhs, tensor):
+                return binary(symbol, lhs, rhs)
+            return fold(lhs, rhs)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        test = self.visit(node.test)
+        if not isinstance(test, bool):
+            raise self.error("only constexpr conditions in IfExp are supported", node)
+        return self.visit(node.body if test else node.orelse)
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        value = self.visit(node.value)
+        index = self._index(node.slice)
+        with self.at(node):
+            return plain(value[index])
+
+    def _index(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Tuple):
+            return tuple(self._index(item) for item in node.elts)
+        if isinstance(node, ast.Slice):
+            if node.lower is None and node.upper is None and node.step is None:
+                return slice(None)
+            raise self.error("only ':' slices are supported", node)
+        return self.visit(node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        return calls.visit_call(self, node)
+
+
+def plain(value: Any) -> Any:
+    """A compile-time value without its ``tl.constexpr`` wrapper."""
+    return value.value if isinstance(value, constexpr) else value

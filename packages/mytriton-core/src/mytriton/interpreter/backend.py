@@ -1,0 +1,89 @@
+"""The interpreter as a backend of the plugin system: what it can do, lowering, compiling."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from ..ir import ops as _ops  # noqa: F401  (registers the operations)
+from ..ir.registry import all_ops
+from ..ir.types import SCALAR_NAMES, STORAGE_ONLY, ScalarType
+from ..ir.values import SSAFunction
+from ..plugins.types import BackendInfo, Capability, LaunchSpec, Source
+
+#: Operations without a NumPy meaning that the machine executes itself.
+STRUCTURED = frozenset({"for"})
+
+
+class RegistryCapabilities(Mapping[str, Capability]):
+    """Capabilities read from the op registry when asked: an operation that a plugin registers
+    later is supported from then on, because its declaration says what it means."""
+
+    def _fixed(self) -> Iterator[str]:
+        yield from (f"dtype.{n}" for n in SCALAR_NAMES if ScalarType(n) not in STORAGE_ONLY)
+        yield from (f"rank.{n}" for n in range(9))
+        yield from (f"grid.axis{n}" for n in range(3))
+
+    def _operations(self) -> Iterator[str]:
+        for op in all_ops():
+            if op.numpy is not None or op.name in STRUCTURED:
+                yield op.feature_id
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._fixed(), *self._operations()]))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, feature: str) -> Capability:
+        if any(feature == known for known in self):
+            return _YES
+        raise KeyError(feature)
+
+
+_YES = Capability("yes")
+
+INFO = BackendInfo(
+    name="interpreter",
+    summary="runs kernels on NumPy: the reference every other backend is tested against",
+    priority=1,
+    device_kinds=("cpu",),
+    capabilities=RegistryCapabilities(),
+    language="SSA",
+)
+
+
+def lower(function: SSAFunction, launch: LaunchSpec | None = None) -> Source:
+    """The module form of ``function``; the function itself travels along."""
+    return Source(str(function), "SSA", function.name, MappingProxyType({"function": function}))
+
+
+class InterpretedKernel:
+    """A function prepared to run on host arrays."""
+
+    def __init__(self, function: SSAFunction, sanitize: bool) -> None:
+        from .plan import make_plan
+
+        self._plan = make_plan(function)
+        self._sanitize = sanitize
+        self.metadata: Mapping[str, Any] = MappingProxyType({"name": function.name})
+
+    def launch(self, grid: tuple[int, int, int], args: Sequence[Any]) -> None:
+        """Run every program of the grid."""
+        from .machine import run
+
+        strict = self._sanitize or os.environ.get("MYTRITON_SANITIZE", "0") not in ("", "0")
+        run(self._plan, args, grid, sanitize=strict)
+
+
+def compile(source: Source, launch: LaunchSpec | None = None) -> InterpretedKernel:
+    """Prepare lowered SSA to run. Text that came without its function is parsed."""
+    function = source.resources.get("function")
+    if function is None:
+        from ..ir.parser import parse
+
+        function = parse(source.text)
+    sanitize = bool(launch is not None and launch.options.get("sanitize", False))
+    return InterpretedKernel(function, sanitize)

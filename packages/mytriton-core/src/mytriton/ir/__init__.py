@@ -1,0 +1,1 @@
+"""The intermediate representations: types, expression nodes, SSA, and the op registry."""

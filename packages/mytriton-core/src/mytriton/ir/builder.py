@@ -1,0 +1,105 @@
+"""The builder records a trace: nodes in program order, each with its type, span and home region."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from ..errors import KernelTypeError, OpRuleError, Span
+from . import ops as _ops  # noqa: F401  (registers the operations)
+from .expr import Const, Node
+from .registry import Effect, get
+from .types import ScalarType, Type
+
+
+class Scope:
+    """One region of the program while it is traced: the kernel body or a loop body.
+
+    ``trace`` holds, in source order, what program order pins: loads, stores, loops. Pure nodes
+    are not listed; they belong to the scope they were built in (``node.home``) and are lowered
+    there when something first needs them.
+    """
+
+    __slots__ = ("captures", "depth", "parent", "trace")
+
+    def __init__(self, parent: Scope | None) -> None:
+        self.parent = parent
+        self.depth: int = parent.depth + 1 if parent else 0
+        self.trace: list[Node] = []
+        #: Outer nodes read inside, in order of first use (keyed by identity).
+        self.captures: dict[int, Node] = {}
+
+
+class Builder:
+    """Collects the nodes of one trace. Tracing functions find it through ``Builder.current()``."""
+
+    _active = threading.local()
+
+    def __init__(self) -> None:
+        self.scope = Scope(None)
+        #: Source position given to nodes that are built now.
+        self.span: Span | None = None
+        self._outer: Builder | None = None
+
+    @classmethod
+    def current(cls) -> Builder:
+        """The builder of the running trace. Raises ``RuntimeError`` outside of one."""
+        builder: Builder | None = getattr(cls._active, "builder", None)
+        if builder is None:
+            raise RuntimeError(
+                "this function is part of the kernel language: call it inside a @triton.jit kernel"
+            )
+        return builder
+
+    def __enter__(self) -> Builder:
+        self._outer = getattr(Builder._active, "builder", None)
+        Builder._active.builder = self
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        Builder._active.builder = self._outer
+
+    def open_scope(self) -> Scope:
+        """Enter a nested region."""
+        self.scope = Scope(self.scope)
+        return self.scope
+
+    def close_scope(self) -> None:
+        """Leave the innermost region."""
+        assert self.scope.parent is not None
+        self.scope = self.scope.parent
+
+    def add(self, node: Node) -> Node:
+        """Type ``node``, note where it stands, and pin it when it touches memory.
+
+        Raises ``KernelTypeError`` at the current source position when its type rule refuses.
+        """
+        definition = get(node.opcode)
+        try:
+            types = [None if o is None else o.type for o in node.operands]
+            inferred = definition.infer(types, node.attrs)
+        except OpRuleError as error:
+            raise KernelTypeError(str(error), self.span) from None
+        node.beside(_type=inferred, span=self.span, home=self.scope)
+        if definition.effects != Effect.PURE:
+            self.scope.trace.append(node)
+        return node
+
+    def leaf(self, node: Node, ty: Type) -> Node:
+        """A node without an operation: loop index, carried value, loop result."""
+        return node.beside(_type=ty, span=self.span, home=self.scope)
+
+    def constant(self, value: Any, ty: ScalarType) -> Const:
+        """A literal that has taken type ``ty`` from its context."""
+        node = Const(value)
+        node.beside(_type=ty, span=self.span, home=None)
+        return node
+
+    def capture(self, node: Node) -> None:
+        """Note that ``node`` was read by name here: every open loop it lies outside of captures it."""
+        home = getattr(node, "home", None)
+        depth = home.depth if home is not None else 0
+        scope: Scope | None = self.scope
+        while scope is not None and scope.depth > depth:
+            scope.captures.setdefault(id(node), node)
+            scope = scope.parent

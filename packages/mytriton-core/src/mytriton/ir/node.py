@@ -1,0 +1,236 @@
+"""Base of expression nodes: immutable plain data shared by identity.
+
+An expression is a graph: ``v = v + v`` forty times is 41 nodes but 2**40 paths. Comparing, hashing,
+copying and printing therefore never follow paths: each node caches a digest of its structure
+(computed once, iteratively), and printing names a node it meets again once the text would grow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from ..errors import Span
+    from .types import Type
+
+#: Above this many printed nodes a graph prints shared nodes once, as ``#1=...`` and ``#1#``.
+FULL_REPR_LIMIT = 2000
+
+
+@lru_cache(maxsize=None)
+def field_names(cls: type) -> tuple[str, ...]:
+    """The dataclass fields of a node class, in order."""
+    return tuple(f.name for f in fields(cls))
+
+
+class Node:
+    """An expression node. Fields are its data; everything else is carried beside them and takes no
+    part in comparison: ``span`` (user source), ``type`` (inferred), ``home`` (the region of the
+    program it was built in)."""
+
+    __slots__ = ("_digest", "_type", "home", "span")
+
+    #: Registry name of the operation, and which fields are operands; other fields are attributes.
+    OPCODE: ClassVar[str] = ""
+    OPERANDS: ClassVar[tuple[str, ...]] = ()
+    #: Order in which operands are lowered, when it is not left to right.
+    ORDER: ClassVar[tuple[int, ...]] = ()
+
+    span: Span | None
+    home: Any
+    _type: Type
+    _digest: bytes
+
+    @property
+    def opcode(self) -> str:
+        return self.OPCODE
+
+    @property
+    def operands(self) -> tuple[Node | None, ...]:
+        return tuple(getattr(self, name) for name in self.OPERANDS)
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Attributes of the operation: fields that are no operands, left out when ``None``."""
+        found = {}
+        for name in field_names(type(self)):  # type: ignore[arg-type]
+            if name not in self.OPERANDS and (value := getattr(self, name)) is not None:
+                found[name] = value
+        return found
+
+    @property
+    def type(self) -> Type:
+        """The inferred type; only nodes made by a trace have one."""
+        return self._type
+
+    def beside(self, **values: Any) -> Node:
+        """Set values carried beside the fields (``span``, ``home``, ``_type``); returns self."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    def digest_parts(self) -> tuple[Any, ...]:
+        """What identifies the structure: the fields, nodes among them by their own digest."""
+        names = field_names(type(self))  # type: ignore[arg-type]
+        return tuple(getattr(self, name) for name in names)
+
+    def repr_parts(self) -> Iterable[tuple[str, Any]]:
+        """Fields to print. Trailing fields that are ``None`` by default are left out."""
+        for f in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, f.name)
+            if not (value is None and f.default is None and type(self).HIDE_DEFAULTS):
+                yield f.name, value
+
+    HIDE_DEFAULTS: ClassVar[bool] = True
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        return digest(self) == digest(other)  # type: ignore[arg-type]
+
+    def __hash__(self) -> int:
+        return int.from_bytes(digest(self)[:8], "little", signed=True)
+
+    def __repr__(self) -> str:
+        return render([self])[0]
+
+    def __copy__(self) -> Node:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Node:
+        return self
+
+
+def _leaves(value: Any) -> Iterator[Node]:
+    if isinstance(value, Node):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _leaves(item)
+
+
+def _atom(value: Any) -> bytes:
+    if isinstance(value, Node):
+        return b"n" + value._digest  # type: ignore[attr-defined, no-any-return]
+    if isinstance(value, (tuple, list)):
+        return b"(" + b",".join(_atom(v) for v in value) + b")"
+    if isinstance(value, float):
+        return b"f" + struct.pack("<d", value)
+    return f"{type(value).__name__}:{value!r}".encode()
+
+
+def digest(root: Node) -> bytes:
+    """Sixteen bytes that two nodes share exactly when they are structurally equal."""
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if hasattr(node, "_digest"):
+            stack.pop()
+            continue
+        parts = node.digest_parts()
+        waiting = [n for n in _leaves(parts) if not hasattr(n, "_digest")]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        body = type(node).__name__.encode() + b"|" + b"|".join(_atom(p) for p in parts)
+        object.__setattr__(node, "_digest", hashlib.blake2b(body, digest_size=16).digest())
+        stack.pop()
+    return root._digest  # type: ignore[attr-defined, no-any-return]
+
+
+def _expanded_size(roots: list[Node]) -> int:
+    sizes: dict[int, int] = {}
+    stack: list[Node] = list(roots)
+    while stack:
+        node = stack[-1]
+        if id(node) in sizes:
+            stack.pop()
+            continue
+        children = [n for _, v in node.repr_parts() for n in _leaves(v)]
+        waiting = [n for n in children if id(n) not in sizes]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        sizes[id(node)] = min(1 + sum(sizes[id(n)] for n in children), FULL_REPR_LIMIT + 1)
+        stack.pop()
+    return sum(sizes[id(n)] for n in roots)
+
+
+def _shared(roots: list[Node]) -> set[int]:
+    """Identities of nodes with operands that are reached more than once."""
+    count: dict[int, int] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        count[id(node)] = count.get(id(node), 0) + 1
+        if count[id(node)] == 1:
+            stack.extend(n for _, v in node.repr_parts() for n in _leaves(v))
+    return {key for key, n in count.items() if n > 1}
+
+
+def render(roots: list[Any]) -> list[str]:
+    """``repr`` of several nodes of one graph, iterative and linear in what it prints."""
+    nodes = [r for r in roots if isinstance(r, Node)]
+    shared = _shared(nodes) if _expanded_size(nodes) > FULL_REPR_LIMIT else set()
+    labels: dict[int, int] = {}
+    return ["".join(_render(root, shared, labels)) for root in roots]
+
+
+def _render(root: Any, shared: set[int], labels: dict[int, int]) -> Iterator[str]:
+    stack: list[Any] = [_Todo(root)]
+    while stack:
+        todo = stack.pop()
+        if isinstance(todo, str):
+            yield todo
+            continue
+        value = todo.value
+        if isinstance(value, (tuple, list)):
+            stack.extend(reversed(_sequence_parts(value)))
+        elif not isinstance(value, Node):
+            yield repr(value)
+        elif id(value) in labels:
+            yield f"#{labels[id(value)]}#"
+        else:
+            parts: list[Any] = []
+            for i, (name, item) in enumerate(value.repr_parts()):
+                parts += [", " if i else "", f"{name}=", _Todo(item)]
+            if id(value) in shared and parts:
+                labels[id(value)] = len(labels) + 1
+                yield f"#{labels[id(value)]}="
+            yield f"{type(value).__name__}("
+            stack.append(")")
+            stack.extend(reversed(parts))
+
+
+def _sequence_parts(value: Any) -> list[Any]:
+    opening, closing = ("[", "]") if isinstance(value, list) else ("(", ")")
+    parts: list[Any] = [opening]
+    for i, item in enumerate(value):
+        parts += [", " if i else "", _Todo(item)]
+    if isinstance(value, tuple) and len(value) == 1:
+        parts.append(",")
+    return [*parts, closing]
+
+
+class _Todo:
+    """A value still to be printed (strings on the stack are finished text)."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Ops(list[Any]):
+    """The list of top-level operations of a trace: an ordinary list that prints its shared graph
+    in linear space."""
+
+    def __repr__(self) -> str:
+        return "[" + ", ".join(render(list(self))) + "]"

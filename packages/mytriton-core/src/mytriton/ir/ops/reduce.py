@@ -1,0 +1,80 @@
+"""Reductions of a block along an axis, or over all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import rules
+from ..numerics import settle
+from ..registry import OpDef, register
+from ..types import Type, scalar_of, shape_of, with_shape
+
+
+def reduced_axes(shape: tuple[int, ...], attrs: rules.Attrs) -> tuple[int, ...]:
+    """The axes a reduction consumes: ``axis``, or all when it is absent."""
+    axis = attrs.get("axis")
+    return tuple(range(len(shape))) if axis is None else (axis,)
+
+
+def _infer(name: str) -> Callable[[rules.Types, rules.Attrs], Type]:
+    def infer(types: rules.Types, attrs: rules.Attrs) -> Type:
+        (ty,) = types
+        element = rules.number(ty, name)
+        shape = shape_of(ty)  # type: ignore[arg-type]
+        if not shape:
+            raise rules.OpRuleError(f"{name} needs a block, got {ty}")
+        axis = attrs.get("axis")
+        if axis is not None and (type(axis) is not int or not 0 <= axis < len(shape)):
+            raise rules.OpRuleError(f"{name}: axis {axis!r} is not an axis of {ty}")
+        axes = reduced_axes(shape, attrs)
+        for k in axes:
+            if not rules.is_power_of_two(shape[k]):
+                raise rules.OpRuleError(f"{name} needs a power-of-two extent, got {shape[k]} (axis {k} of {ty})")
+        return with_shape(tuple(d for k, d in enumerate(shape) if k not in axes), element)
+
+    return infer
+
+
+def _meaning(of_float: Any, of_int: Any) -> Callable[..., Any]:
+    def meaning(ev: Any, a: Any) -> Any:
+        ty = ev.types[0]
+        # Arrays lead with the program axis.
+        axes = tuple(k + 1 for k in reduced_axes(shape_of(ty), ev.attrs))
+        if a.dtype.kind == "f":
+            wide = a.astype(np.float32) if a.dtype == np.float16 else a
+            return settle(of_float(wide, axes), scalar_of(ev.result_type))
+        return settle(of_int(a, axes), scalar_of(ev.result_type))
+
+    return meaning
+
+
+def _sum(a: Any, axes: tuple[int, ...]) -> Any:
+    if a.dtype == np.bool_:  # an i1 wraps: its sum is the parity
+        return np.logical_xor.reduce(a, axis=axes) if len(axes) == 1 else _sum(a.astype(np.int32), axes) & 1
+    return np.add.reduce(a, axis=axes, dtype=a.dtype)
+
+
+def _define(name: str, of_float: Any, of_int: Any, doc: str) -> OpDef:
+    return register(
+        OpDef(
+            name, ("value",), _infer(name), _meaning(of_float, of_int), doc,
+            attrs=("axis?",), feature=f"reduce.{name}", foldable=False, constants="result",
+        )
+    )  # fmt: skip
+
+
+sum_ = _define(
+    "sum", _sum, _sum,
+    "Sum. The extent must be a power of two. `tl.sum` converts integers below 32 bits to 32 bits first.",
+)  # fmt: skip
+max_ = _define(
+    "max", lambda a, axes: np.fmax.reduce(a, axis=axes), lambda a, axes: np.maximum.reduce(a, axis=axes),
+    "Largest element. NaN is ignored unless every element is NaN.",
+)  # fmt: skip
+min_ = _define(
+    "min", lambda a, axes: np.fmin.reduce(a, axis=axes), lambda a, axes: np.minimum.reduce(a, axis=axes),
+    "Smallest element. NaN is ignored unless every element is NaN.",
+)  # fmt: skip

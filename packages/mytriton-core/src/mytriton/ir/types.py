@@ -1,0 +1,219 @@
+"""The types of the language: scalars, pointers, blocks.
+
+A ``ScalarType`` is also the public dtype object (``tl.float32`` *is* ``F32``), so the queries
+kernels make of dtypes (``is_floating()``, ``primitive_bitwidth``) live here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Union
+
+from ..errors import OpRuleError
+
+# name -> (kind, bits). Kinds order promotion: bool < int < float.
+_SCALARS: dict[str, tuple[str, int]] = {
+    "bool": ("bool", 1),
+    "i8": ("int", 8),
+    "i16": ("int", 16),
+    "i32": ("int", 32),
+    "i64": ("int", 64),
+    "u8": ("uint", 8),
+    "u16": ("uint", 16),
+    "u32": ("uint", 32),
+    "u64": ("uint", 64),
+    "f16": ("float", 16),
+    "bf16": ("float", 16),
+    "f32": ("float", 32),
+    "f64": ("float", 64),
+    "f8e4nv": ("float", 8),
+    "f8e5": ("float", 8),
+}
+
+
+@dataclass(frozen=True)
+class ScalarType:
+    """One element: ``bool``, ``i8`` to ``i64``, ``u8`` to ``u64``, ``f16``, ``bf16``, ``f32``, ``f64``."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in _SCALARS:
+            raise ValueError(f"no scalar type is called {self.name!r}; known: {', '.join(_SCALARS)}")
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def kind(self) -> str:
+        """``"bool"``, ``"int"``, ``"uint"`` or ``"float"``."""
+        return _SCALARS[self.name][0]
+
+    @property
+    def bits(self) -> int:
+        """Width of a value in bits; ``bool`` is 1 (one byte in memory)."""
+        return _SCALARS[self.name][1]
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element in memory."""
+        return max(1, self.bits // 8)
+
+    @property
+    def primitive_bitwidth(self) -> int:
+        return self.bits
+
+    @property
+    def scalar(self) -> ScalarType:
+        return self
+
+    def is_floating(self) -> bool:
+        return self.kind == "float"
+
+    def is_integer(self) -> bool:
+        """Signed or unsigned integer, not bool."""
+        return self.kind in ("int", "uint")
+
+    def is_bool(self) -> bool:
+        return self.kind == "bool"
+
+    def is_signed(self) -> bool:
+        return self.kind == "int"
+
+    def int_range(self) -> tuple[int, int]:
+        """Smallest and largest value of an integer type or bool."""
+        if self.kind == "int":
+            return -(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1
+        return 0, (1 << self.bits) - 1
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """Pointer to elements of ``element``; pointer arithmetic counts elements, not bytes."""
+
+    element: ScalarType
+
+    def __str__(self) -> str:
+        return f"ptr<{self.element}>"
+
+    @property
+    def element_ty(self) -> ScalarType:
+        return self.element
+
+
+Element = Union[ScalarType, PointerType]
+
+
+@dataclass(frozen=True)
+class BlockType:
+    """A block of ``element`` with a static shape of positive extents (rank 1 and up)."""
+
+    shape: tuple[int, ...]
+    element: Element
+
+    def __post_init__(self) -> None:
+        if not self.shape or any(type(d) is not int or d <= 0 for d in self.shape):
+            raise ValueError(f"a block needs a non-empty shape of positive ints, got {self.shape!r}")
+
+    def __str__(self) -> str:
+        dims = "x".join(map(str, self.shape))
+        word = "vector" if len(self.shape) == 1 else "block"
+        return f"{word}<{dims} x {self.element}>"
+
+    @property
+    def numel(self) -> int:
+        n = 1
+        for d in self.shape:
+            n *= d
+        return n
+
+
+Type = Union[ScalarType, PointerType, BlockType]
+
+BOOL = ScalarType("bool")
+I8, I16, I32, I64 = (ScalarType(n) for n in ("i8", "i16", "i32", "i64"))
+U8, U16, U32, U64 = (ScalarType(n) for n in ("u8", "u16", "u32", "u64"))
+F16, BF16, F32, F64 = (ScalarType(n) for n in ("f16", "bf16", "f32", "f64"))
+F8E4NV, F8E5 = ScalarType("f8e4nv"), ScalarType("f8e5")
+
+SCALAR_NAMES = tuple(_SCALARS)
+#: Types that only live in memory: they are loaded, stored and cast, never computed with.
+STORAGE_ONLY = frozenset({F8E4NV, F8E5})
+
+
+def element_of(ty: Type) -> Element:
+    """The element of a block, or the type itself."""
+    return ty.element if isinstance(ty, BlockType) else ty
+
+
+def scalar_of(ty: Type) -> ScalarType:
+    """The scalar element of ``ty``; raises ``OpRuleError`` for pointers."""
+    element = element_of(ty)
+    if isinstance(element, PointerType):
+        raise OpRuleError(f"a number is needed here, got {ty}")
+    return element
+
+
+def shape_of(ty: Type) -> tuple[int, ...]:
+    """The shape of a block; ``()`` for scalars and pointers."""
+    return ty.shape if isinstance(ty, BlockType) else ()
+
+
+def is_pointer(ty: Type) -> bool:
+    """Whether ``ty`` is a pointer or a block of pointers."""
+    return isinstance(element_of(ty), PointerType)
+
+
+@lru_cache(maxsize=4096)
+def with_shape(shape: tuple[int, ...], element: Element) -> Type:
+    """``element`` itself for shape ``()``, else the block."""
+    return BlockType(shape, element) if shape else element
+
+
+@lru_cache(maxsize=4096)
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """NumPy broadcasting of block shapes (missing leading axes are 1)."""
+    rank = max((len(s) for s in shapes), default=0)
+    out: list[int] = []
+    for axis in range(rank):
+        dim = 1
+        for shape in shapes:
+            k = axis - (rank - len(shape))
+            extent = shape[k] if k >= 0 else 1
+            if extent != 1:
+                if dim not in (1, extent):
+                    pretty = " and ".join(str(s) for s in shapes if s)
+                    raise OpRuleError(f"shapes {pretty} do not broadcast (axis {axis}: {dim} against {extent})")
+                dim = extent
+        out.append(dim)
+    return tuple(out)
+
+
+_TYPE = re.compile(r"(?:(vector|block)<(\d+(?:x\d+)*) x )?(ptr<)?([a-z][a-z0-9]*)(>)?(>)?$")
+
+
+def parse_type(text: str) -> Type:
+    """The inverse of ``str``: ``parse_type("vector<256 x ptr<f32>>")``. Raises ``ValueError``."""
+    match = _TYPE.match(text.strip())
+    if not match or match[4] not in _SCALARS:
+        raise ValueError(f"not a type: {text!r}")
+    word, dims, pointer, name, close1, close2 = match.groups()
+    if (close1 or "") + (close2 or "") != ">" * (bool(word) + bool(pointer)):
+        raise ValueError(f"not a type: {text!r}")
+    element: Element = ScalarType(name)
+    if pointer:
+        element = PointerType(ScalarType(name))
+    if not word:
+        return element
+    shape = tuple(int(d) for d in dims.split("x"))
+    if (word == "vector") != (len(shape) == 1):
+        raise ValueError(f"not a type: {text!r} (vector is rank 1, block is rank 2 and up)")
+    return BlockType(shape, element)
+
+
+def join_types(types: Sequence[Type]) -> str:
+    """``"f32, i32"``: how a list of types prints."""
+    return ", ".join(map(str, types))

@@ -1,0 +1,46 @@
+"""The kernel language: ``import mytriton.language as tl``."""
+
+from ..ir.types import BF16 as bfloat16
+from ..ir.types import BOOL as int1
+from ..ir.types import F16 as float16
+from ..ir.types import F32 as float32
+from ..ir.types import F64 as float64
+from ..ir.types import F8E4NV as float8e4nv
+from ..ir.types import F8E5 as float8e5
+from ..ir.types import I8 as int8
+from ..ir.types import I16 as int16
+from ..ir.types import I32 as int32
+from ..ir.types import I64 as int64
+from ..ir.types import U8 as uint8
+from ..ir.types import U16 as uint16
+from ..ir.types import U32 as uint32
+from ..ir.types import U64 as uint64
+from ..ir.types import BlockType as block_type
+from ..ir.types import PointerType as pointer_type
+from ..ir.types import ScalarType as dtype
+from .core import (
+    arange,
+    constexpr,
+    empty,
+    exp,
+    full,
+    load,
+    max,
+    maximum,
+    min,
+    minimum,
+    program_id,
+    static_range,
+    store,
+    sum,
+    where,
+    zeros,
+)
+from .tensor import tensor
+
+__all__ = [
+    "arange", "bfloat16", "block_type", "constexpr", "dtype", "empty", "exp", "float8e4nv",
+    "float8e5", "float16", "float32", "float64", "full", "int1", "int8", "int16", "int32", "int64",
+    "load", "max", "maximum", "min", "minimum", "pointer_type", "program_id", "static_range", "store",
+    "sum", "tensor", "uint8", "uint16", "uint32", "uint64", "where", "zeros",
+]  # fmt: skip

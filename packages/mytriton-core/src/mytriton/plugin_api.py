@@ -1,0 +1,126 @@
+"""What the author of a backend or another plugin may import from mytriton.
+
+Everything here follows the hook API's version: names are added in a minor version and removed only
+in a new generation. Whatever is imported from elsewhere in ``mytriton`` may change at any time.
+Info modules (entry-point group ``mytriton.backend_info``) import this module and nothing else;
+it does not import pluggy unless ``hookimpl`` is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .errors import CompilationError, MytritonError, Span, format_error
+from .ir import numerics
+from .ir import ops as _ops  # noqa: F401  (registers the operations)
+from .ir.expr import Param
+from .ir.features import features
+from .ir.numerics import constant_bits, decode, encode, held_dtype, round_constant, storage_dtype
+from .ir.printer import print_module
+from .ir.registry import Effect, OpDef, all_ops, effects_of
+from .ir.registry import get as get_op
+from .ir.registry import lookup as lookup_op
+from .ir.registry import register as register_op
+from .ir.registry import unregister as unregister_op
+from .ir.types import (
+    BF16,
+    BOOL,
+    F8E4NV,
+    F8E5,
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    STORAGE_ONLY,
+    U8,
+    U16,
+    U32,
+    U64,
+    BlockType,
+    PointerType,
+    ScalarType,
+    Type,
+    broadcast_shapes,
+    element_of,
+    is_pointer,
+    parse_type,
+    scalar_of,
+    shape_of,
+    with_shape,
+)
+from .ir.values import (
+    Constant,
+    Region,
+    SSAForRange,
+    SSAFunction,
+    SSAItem,
+    SSAOp,
+    SSAOperand,
+    SSAValue,
+    next_id,
+    operand_type,
+    walk,
+)
+from .plugins.claims import default_claim, largest_block, missing_features
+from .plugins.devices import DeviceProvider, PackedArguments, device_provider, pack_arguments
+from .plugins.errors import DeviceError, MytritonBackendError, UnsupportedFeature
+from .plugins.types import (
+    HOOK_API,
+    ArgSpec,
+    Artifact,
+    Availability,
+    BackendInfo,
+    Capability,
+    Claim,
+    Decline,
+    Device,
+    Event,
+    LaunchSpec,
+    Limits,
+    Pass,
+    Source,
+    State,
+    capability_table,
+)
+from .runtime.argview import ArgView
+
+if TYPE_CHECKING:
+    from .plugins.hookspecs import hookimpl
+
+
+def __getattr__(name: str) -> Any:
+    if name == "hookimpl":
+        from .plugins.hookspecs import hookimpl
+
+        return hookimpl
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    # hooks and what they exchange
+    "HOOK_API", "ArgSpec", "ArgView", "Artifact", "Availability", "BackendInfo", "Capability",
+    "Claim", "Decline", "Device", "Event", "LaunchSpec", "Limits", "Pass", "Source", "State",
+    "capability_table", "default_claim", "hookimpl", "largest_block", "missing_features",
+    # errors
+    "CompilationError", "DeviceError", "MytritonBackendError", "MytritonError", "Span",
+    "UnsupportedFeature", "format_error",
+    # devices
+    "DeviceProvider", "PackedArguments", "device_provider", "pack_arguments",
+    # SSA
+    "Constant", "Param", "Region", "SSAForRange", "SSAFunction", "SSAItem", "SSAOp", "SSAOperand",
+    "SSAValue", "features", "next_id", "operand_type", "print_module", "walk",
+    # types
+    "BF16", "BOOL", "F16", "F32", "F64", "F8E4NV", "F8E5", "I16", "I32", "I64", "I8",
+    "STORAGE_ONLY", "U16", "U32", "U64", "U8", "BlockType", "PointerType", "ScalarType", "Type",
+    "broadcast_shapes", "element_of", "is_pointer", "parse_type", "scalar_of", "shape_of",
+    "with_shape",
+    # operations
+    "Effect", "OpDef", "all_ops", "effects_of", "get_op", "lookup_op", "register_op",
+    "unregister_op",
+    # numbers
+    "constant_bits", "decode", "encode", "held_dtype", "numerics", "round_constant",
+    "storage_dtype",
+]  # fmt: skip

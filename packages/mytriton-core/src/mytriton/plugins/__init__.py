@@ -1,0 +1,1 @@
+"""Backends as plugins: hook specifications, discovery, states, selection, errors."""

@@ -1,0 +1,206 @@
+"""Who may choose the backend: context manager, environment, configuration; and the key of it all.
+
+Order: ``kernel.with_backend(...)``, ``@jit(backend=)``, ``use_backend(...)``,
+``MYTRITON_BACKEND``, ``mytriton.config.backend``, ``[tool.mytriton] backend`` of the project file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Hashable, Sequence
+from contextvars import ContextVar, Token
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .variables import split_names
+
+#: Selection in force in this context, and the line that put it there (not part of any key).
+_CONTEXT: ContextVar[str | None] = ContextVar("mytriton_backend", default=None)
+_PLACE: ContextVar[str] = ContextVar("mytriton_backend_place", default="")
+_generation = 0
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+#: Variables that change which backend runs.
+_WATCHED = (
+    "MYTRITON_BACKEND",
+    "MYTRITON_EMULATE",
+    "MYTRITON_DISABLE_BACKENDS",
+    "MYTRITON_PLUGIN_AUTOLOAD",
+)
+
+
+def bump() -> None:
+    """The set of backends changed: every selection made before is stale."""
+    global _generation
+    _generation += 1
+
+
+def as_text(backend: str | Sequence[str] | None) -> str | None:
+    """A name, a list of names or ``"a,b"`` as one text. Raises ``TypeError`` for anything else."""
+    if backend is None or isinstance(backend, str):
+        return backend
+    if isinstance(backend, Sequence) and all(isinstance(name, str) for name in backend):
+        return ",".join(backend)
+    raise TypeError(f"a backend is chosen by name or by a list of names, got {backend!r}")
+
+
+class Config:
+    """Settings of this process. ``backend`` is a name, a list of names, or ``None``."""
+
+    __slots__ = ("_backend",)
+
+    def __init__(self) -> None:
+        self._backend: str | None = None
+
+    @property
+    def backend(self) -> str | None:
+        return self._backend
+
+    @backend.setter
+    def backend(self, value: str | Sequence[str] | None) -> None:
+        self._backend = as_text(value)
+
+    def __repr__(self) -> str:
+        return f"config(backend={self._backend!r})"
+
+
+config = Config()
+
+
+# Reading os.environ encodes the key each time; the launch path reads the mapping below it.
+def _raw_keys() -> tuple[Any, ...]:
+    encode = getattr(os.environ, "encodekey", None)
+    return tuple(encode(n) if encode else n for n in _WATCHED)
+
+
+_K0, _K1, _K2, _K3 = _raw_keys()
+
+
+def selection_key() -> Hashable:
+    """Equal values mean that a launch of the same specialisation selects the same backend.
+
+    Called on every launch. Never raises.
+    """
+    try:
+        get = os.environ._data.get  # type: ignore[attr-defined]
+    except AttributeError:
+        return (
+            _CONTEXT.get(),
+            *map(os.environ.get, _WATCHED),
+            config._backend,
+            _generation,
+        )
+    return (_CONTEXT.get(), get(_K0), get(_K1), get(_K2), get(_K3), config._backend, _generation)
+
+
+class use_backend:
+    """Choose the backend for the launches inside a ``with`` block.
+
+    ``name`` is a backend, a list in order of preference, ``"auto"`` (as if nothing were named), or
+    ``None`` (no change). Holds for this context: a new thread does not inherit it, unless it runs
+    in ``contextvars.copy_context()``. An unknown name is reported by the launch, not here.
+    """
+
+    def __init__(self, name: str | Sequence[str] | None) -> None:
+        self.name = as_text(name)
+        self._tokens: list[tuple[Token[str | None], Token[str]]] = []
+
+    def __enter__(self) -> use_backend:
+        inherited = self.name is None
+        name = _CONTEXT.get() if inherited else self.name
+        place = _PLACE.get() if inherited else f"use_backend at {user_place()}"
+        self._tokens.append((_CONTEXT.set(name), _PLACE.set(place)))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        name, place = self._tokens.pop()
+        _CONTEXT.reset(name)
+        _PLACE.reset(place)
+
+
+def requested(explicit: str | None, decorator: str | None) -> tuple[tuple[str, ...], str]:
+    """The names asked for, in order, and by whom; ``((), "auto")`` if by nobody.
+
+    ``"auto"`` from code ends the search; from environment and configuration it means unset.
+    """
+    for text, who in (
+        (explicit, "with_backend"),
+        (decorator, "@jit(backend=)"),
+        (_CONTEXT.get(), _PLACE.get()),
+    ):
+        if text is not None and (names := split_names(text)):
+            return ((), f"auto ({who})") if names == ("auto",) else (names, who)
+    for text, who in (
+        (os.environ.get("MYTRITON_BACKEND"), "MYTRITON_BACKEND"),
+        (config.backend, "mytriton.config.backend"),
+    ):
+        if text is not None and (names := split_names(text)) and names != ("auto",):
+            return names, who
+    text, who = project_backend()
+    names = split_names(text)
+    return (names, who) if names and names != ("auto",) else ((), "auto")
+
+
+_project: tuple[str, str] | None = None
+
+
+def project_backend() -> tuple[str, str]:
+    """``[tool.mytriton] backend`` of the nearest ``pyproject.toml`` at or above the working
+    directory, and where that is. Read once."""
+    global _project
+    if _project is None:
+        _project = "", ""
+        try:
+            here = Path.cwd()
+        except OSError:
+            return _project
+        for folder in (here, *here.parents):
+            file = folder / "pyproject.toml"
+            if file.is_file():
+                found = _read_project(file)
+                if found:
+                    _project = found, f"[tool.mytriton] in {file}"
+                break
+    return _project
+
+
+def forget_project() -> None:
+    """Read the project file again when it is next needed."""
+    global _project
+    _project = None
+
+
+def _read_project(file: Path) -> str:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    # One setting of one table: no TOML reader is needed, and Python 3.10 has none.
+    table = re.search(r"^\[tool\.mytriton\][ \t]*(?:#.*)?$(.*?)(?=^\[|\Z)", text, re.M | re.S)
+    value = table and re.search(r"^backend[ \t]*=[ \t]*(\"[^\"\n]*\"|'[^'\n]*'|\[[^\]]*\])", table[1], re.M)
+    return ",".join(re.findall(r"[\"']([^\"']*)[\"']", value[1])) if value else ""
+
+
+def user_level() -> int:
+    """The ``stacklevel`` that makes ``warnings.warn`` in the caller point at the user's line."""
+    frame: Any = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+def user_place() -> str:
+    """``train.py:41``: the line outside this package that is running."""
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -1,0 +1,1 @@
+"""Launching kernels: decorator, argument adapters, specialisation, caches."""

@@ -1,0 +1,179 @@
+"""Argument adapters: what a launch argument is, as a specialisation key, a type and a value.
+
+A key holds everything about an argument that may change code or the checks made before a launch;
+equal keys mean the compiled kernel fits. Exact types found in ``_KEYS`` take the fast path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, cast
+
+import numpy as np
+
+from ..errors import ArgumentError, ArgumentRangeError
+from ..ir.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, PointerType, ScalarType
+from .argview import ArgView
+
+_DTYPES: dict[str, ScalarType] = {
+    "bool": BOOL, "int8": I8, "int16": I16, "int32": I32, "int64": I64, "uint8": U8, "uint16": U16,
+    "uint32": U32, "uint64": U64, "float16": F16, "bfloat16": BF16, "float32": F32, "float64": F64,
+}  # fmt: skip
+
+#: Bits of ``ndarray.flags.num`` that matter: C-contiguous, aligned, writeable.
+_FLAGS = 0x1 | 0x100 | 0x400
+_I32 = I32.int_range()
+_I64 = I64.int_range()
+
+Scalar = bool | int | float
+
+
+def _int_key(value: int) -> str:
+    if _I32[0] <= value <= _I32[1]:
+        return "i32"
+    if _I64[0] <= value <= _I64[1]:
+        return "i64"
+    raise ArgumentRangeError(f"the integer {value} does not fit in 64 bits")
+
+
+_KEYS: dict[type, Callable[[Any], Hashable]] = {
+    np.ndarray: lambda a: (a.dtype, a.flags.num & _FLAGS),
+    int: _int_key,
+    float: lambda value: "f32",
+    bool: lambda value: "bool",
+    type(None): lambda value: None,
+}
+
+
+def argument_key(value: Any) -> Hashable:
+    """The specialisation key of a runtime argument. Raises ``ArgumentError`` for what is none."""
+    fast = _KEYS.get(type(value))
+    if fast is not None:
+        return fast(value)
+    plain = scalar(value)
+    if plain is not None:
+        return argument_key(plain)
+    view = array_view(value)
+    return (view.dtype, view.device_kind, view.device_id, view.contiguous, view.readonly)
+
+
+def scalar(value: Any) -> Scalar | None:
+    """The Python number a scalar argument stands for, or ``None`` for an array."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    return float(value) if isinstance(value, (float, np.floating)) else None
+
+
+def argument_type(value: Any, name: str) -> tuple[ScalarType | PointerType, ArgView | None]:
+    """Type of a runtime argument, and its view when it is an array. Raises ``ArgumentError`` or
+    ``ArgumentRangeError`` naming the parameter."""
+    try:
+        plain = scalar(value)
+        if plain is None:
+            view = array_view(value)
+            return view.type, view
+        key = argument_key(plain)
+    except ArgumentError as error:
+        raise type(error)(f"argument {name!r}: {error}") from None
+    return ScalarType(cast(str, key)), None
+
+
+def launch_value(value: Any) -> Any:
+    """What an artifact receives for an argument: an ``ArgView``, or a Python scalar."""
+    if type(value) is np.ndarray:
+        return numpy_view(value)
+    plain = scalar(value)
+    return array_view(value) if plain is None else plain
+
+
+def numpy_view(array: Any, owner: Any = None) -> ArgView:
+    """View of a NumPy array."""
+    interface = array.__array_interface__
+    return ArgView(
+        interface["data"][0], _numpy_dtype(array.dtype), array.shape, array.strides,
+        readonly=not array.flags.writeable, owner=array if owner is None else owner,
+    )  # fmt: skip
+
+
+def _numpy_dtype(dtype: np.dtype[Any]) -> ScalarType:
+    if not dtype.isnative:
+        raise ArgumentError(
+            f"arrays of non-native byte order ({dtype}) are not supported; convert with "
+            f"x.astype({dtype.newbyteorder('=').name!r})"
+        )
+    found = _DTYPES.get(dtype.name)
+    if found is None:
+        raise ArgumentError(f"arrays of dtype {dtype} are not supported; supported: {', '.join(_DTYPES)}")
+    return found
+
+
+def array_view(value: Any) -> ArgView:
+    """View of any array: NumPy, PyTorch, a plugin's arrays, ``__array_interface__``, CPU DLPack.
+
+    Raises ``ArgumentError`` for everything else, saying what to pass instead.
+    """
+    if isinstance(value, np.ndarray):
+        return numpy_view(value)
+    if type(value).__module__.partition(".")[0] == "torch" or _is_torch_tensor(value):
+        if (view := _torch_view(value)) is not None:
+            return view
+    from ..plugins.manager import adapt_argument
+
+    if (view := adapt_argument(value)) is not None:
+        return view
+    if hasattr(type(value), "__array_interface__") or hasattr(value, "__array_interface__"):
+        return numpy_view(np.asarray(value), value)
+    if hasattr(value, "__dlpack__"):
+        return _dlpack_view(value)
+    raise ArgumentError(_refusal(value))
+
+
+def _is_torch_tensor(value: Any) -> bool:
+    return any(c.__module__.partition(".")[0] == "torch" and c.__name__ == "Tensor" for c in type(value).__mro__)
+
+
+def _torch_view(value: Any) -> ArgView | None:
+    if not hasattr(value, "data_ptr"):
+        return None
+    dtype = _DTYPES.get(str(value.dtype).removeprefix("torch."))
+    if dtype is None:
+        raise ArgumentError(f"tensors of dtype {value.dtype} are not supported")
+    if str(value.layout) != "torch.strided" or value.is_conj() or value.is_neg():
+        raise ArgumentError("only plain strided tensors are supported; use .resolve_conj(), .resolve_neg()")
+    size = dtype.itemsize
+    return ArgView(
+        value.data_ptr(), dtype, tuple(value.shape), tuple(s * size for s in value.stride()),
+        value.device.type, value.device.index or 0, owner=value,
+    )  # fmt: skip
+
+
+def _dlpack_view(value: Any) -> ArgView:
+    device = value.__dlpack_device__() if hasattr(value, "__dlpack_device__") else (1, 0)
+    if int(device[0]) != 1:
+        raise ArgumentError(
+            f"a {type(value).__name__} on DLPack device {tuple(map(int, device))} needs a backend plugin for "
+            "that device; see `mytriton backends`"
+        )
+    try:
+        array = np.from_dlpack(value)
+    except (BufferError, TypeError, RuntimeError) as error:
+        raise ArgumentError(f"a {type(value).__name__} that gives no DLPack view: {error}") from error
+    return numpy_view(array, (value, array))
+
+
+def _refusal(value: Any) -> str:
+    kind = type(value).__name__
+    if value is None:
+        return "None is not an array or a number; give the parameter the annotation tl.constexpr to pass None"
+    if isinstance(value, (list, tuple)):
+        return f"a {kind} is neither an array nor a number; convert it with numpy.asarray"
+    if isinstance(value, (str, bytes)):
+        return f"a {kind} can only be passed to a parameter annotated tl.constexpr"
+    if isinstance(value, complex):
+        return "complex numbers are not supported"
+    return (
+        f"a {kind} is neither an array nor a number; pass a NumPy array, a PyTorch tensor or an object "
+        "with __array_interface__ or __dlpack__, or annotate the parameter tl.constexpr"
+    )

@@ -1,0 +1,92 @@
+"""Binding call arguments to parameters, as Python binds them, by a function made for each kernel."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ASTFrontendError
+from ..language.core import constexpr
+
+#: Keyword arguments of a launch that are no parameters of the kernel: passed through to backends.
+LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+
+
+@dataclass
+class Binder:
+    """``bind(*args, **kwargs)`` gives ``(runtime values, compile-time values, option values)``."""
+
+    signature: inspect.Signature
+    runtime: tuple[str, ...]
+    constexprs: tuple[str, ...]
+    options: tuple[str, ...]
+    bind: Callable[..., tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]]
+
+
+def is_constexpr(annotation: Any, function: types.FunctionType) -> bool:
+    """Whether an annotation (possibly a string, under ``from __future__ import annotations``)
+    marks a compile-time parameter."""
+    if isinstance(annotation, str):
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        names = {k: c.cell_contents for k, c in cells.items() if _filled(c)}
+        try:
+            annotation = eval(annotation, dict(function.__globals__), names)
+        except Exception:
+            # An annotation nobody can evaluate is a type hint for people, unless it says constexpr.
+            return str(annotation).split(".")[-1] == "constexpr"
+    return annotation is constexpr
+
+
+def _filled(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018  (raises while the variable is unassigned)
+    except ValueError:
+        return False
+    return True
+
+
+def make_binder(function: types.FunctionType) -> Binder:
+    """Build the binder of a kernel. Raises ``ASTFrontendError`` for variadic parameters."""
+    signature = inspect.signature(function)
+    defaults: dict[str, Any] = {}
+    heads, runtime, constants = [], [], []
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise ASTFrontendError(f"kernel {function.__name__!r} has a variadic parameter {parameter}")
+        head = parameter.name
+        if parameter.default is not parameter.empty:
+            defaults[head] = parameter.default
+            head += f"=defaults[{parameter.name!r}]"
+        heads.append((parameter.kind, head))
+        chosen = constants if is_constexpr(parameter.annotation, function) else runtime
+        chosen.append(parameter.name)
+    options = tuple(o for o in LAUNCH_OPTIONS if o not in signature.parameters)
+    body = f"return ({_tuple(runtime)}), ({_tuple(constants)}), ({_tuple(options)})"
+    text = f"def bind({_head(heads, options)}):\n    {body}\n"
+    namespace: dict[str, Any] = {"defaults": defaults}
+    exec(compile(text, f"<binder of {function.__name__}>", "exec"), namespace)
+    bind = namespace["bind"]
+    bind.__name__ = bind.__qualname__ = function.__name__
+    return Binder(signature, tuple(runtime), tuple(constants), options, bind)
+
+
+def _tuple(names: Any) -> str:
+    return "".join(f"{name}, " for name in names)
+
+
+def _head(heads: list[tuple[Any, str]], options: tuple[str, ...]) -> str:
+    parts: list[str] = []
+    kinds = [kind for kind, _ in heads]
+    for i, (kind, head) in enumerate(heads):
+        if kind == inspect.Parameter.KEYWORD_ONLY and inspect.Parameter.KEYWORD_ONLY not in kinds[:i]:
+            parts.append("*")
+        parts.append(head)
+        positional_only = inspect.Parameter.POSITIONAL_ONLY
+        if kind == positional_only and positional_only not in kinds[i + 1 :]:
+            parts.append("/")
+    if options and "*" not in parts:
+        parts.append("*")
+    return ", ".join([*parts, *(f"{o}=None" for o in options)])

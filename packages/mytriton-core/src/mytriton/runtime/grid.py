@@ -1,0 +1,63 @@
+"""Launch grids."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import GridError
+
+
+class Meta(dict[str, Any]):
+    """What a grid function receives. Equal to the dict of compile-time arguments; also answers
+    every bound argument and launch option, as Triton's does."""
+
+    def __init__(self, constexprs: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+        super().__init__(constexprs)
+        self._others = others
+
+    def __missing__(self, name: str) -> Any:
+        try:
+            return self._others[name]
+        except KeyError:
+            known = ", ".join([*self, *self._others])
+            raise KeyError(f"{name!r} is no argument of the kernel; known: {known}") from None
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self._others
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+
+def normalise(grid: Any) -> tuple[int, int, int]:
+    """Three dimensions from an int or a sequence of one to three non-negative ints.
+
+    Raises ``GridError`` (a ``ValueError``) for anything else: bools, floats, negative or more than
+    three dimensions, an empty grid.
+    """
+    dims = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+    if not 1 <= len(dims) <= 3:
+        raise GridError(f"a grid has one to three dimensions, got {grid!r}")
+    sizes = [_size(dim, grid) for dim in dims]
+    return (*sizes, 1, 1)[:3]  # type: ignore[return-value]
+
+
+def _size(dim: Any, grid: Any) -> int:
+    if type(dim) is int and dim >= 0:
+        return dim
+    if isinstance(dim, (bool, np.bool_)):
+        raise GridError(f"a grid dimension must be an int, got a bool in {grid!r}")
+    try:
+        size = operator.index(dim)
+    except TypeError:
+        raise GridError(
+            f"a grid dimension must be an int, got {dim!r} ({type(dim).__name__}) in {grid!r}; use "
+            "triton.cdiv for a rounded-up quotient"
+        ) from None
+    if size < 0:
+        raise GridError(f"a grid dimension must not be negative, got {grid!r}")
+    return size

@@ -1,0 +1,64 @@
+"""What a launch returns: three views of the compilation, built only when somebody looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .specialisation import Specialisation
+
+
+class LaunchResult:
+    """Unpacks into ``(expression_ops, ssa_ops, src)``."""
+
+    __slots__ = ("_specialisation", "launched")
+
+    def __init__(self, specialisation: Specialisation, launched: bool) -> None:
+        self._specialisation = specialisation
+        #: Whether the kernel ran; false when it was only compiled.
+        self.launched = launched
+
+    @property
+    def expression_ops(self) -> list[Any]:
+        """Stores and loops of the expression tree, in program order."""
+        return self._specialisation.compiled.ops
+
+    @property
+    def ssa_ops(self) -> list[Any]:
+        """Optimised typed SSA."""
+        return self._specialisation.function.body
+
+    @property
+    def src(self) -> str:
+        """The text the backend lowered to."""
+        return self._specialisation.source.text
+
+    @property
+    def backend(self) -> str:
+        """Name of the backend that was selected."""
+        return self._specialisation.backend.name
+
+    @property
+    def artifact(self) -> Any:
+        """The compiled kernel, or ``None`` when it was only lowered."""
+        return self._specialisation.artifact
+
+    @property
+    def function(self) -> Any:
+        """The optimised kernel as an ``SSAFunction`` (``str`` of it is the module form)."""
+        return self._specialisation.function
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.expression_ops, self.ssa_ops, self.src))
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, index: Any) -> Any:
+        return (self.expression_ops, self.ssa_ops, self.src)[index]
+
+    def __repr__(self) -> str:
+        name = self._specialisation.compiled.unoptimised.name
+        done = "launched" if self.launched else "compiled only, not launched"
+        return f"<{name} on {self.backend}: {done}>"

@@ -1,0 +1,124 @@
+"""One compiled variant of a kernel: what it depends on, and how it is launched."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import ArgumentError, CompiledOnlyWarning, StridesWarning
+from ..frontend.dependencies import Dependency
+from ..ir.values import SSAFunction
+from ..plugins.types import LaunchSpec, Source
+from .arguments import launch_value
+from .argview import ArgView
+from .compiler import Compiled
+from .result import LaunchResult
+
+_MISSING = object()
+
+
+class Specialisation:
+    """Compiled code for one key. ``artifact`` is ``None`` when the backend only lowers here."""
+
+    def __init__(
+        self, compiled: Compiled, function: SSAFunction, spec: LaunchSpec, backend: Any,
+        source: Source, artifact: Any,
+    ) -> None:  # fmt: skip
+        self.compiled = compiled
+        self.function = function
+        self.spec = spec
+        self.backend = backend
+        self.source = source
+        self.artifact = artifact
+        self._identical, self._other = _split(compiled.trace.dependencies)
+        self._result = LaunchResult(self, artifact is not None)
+
+    def fresh(self) -> bool:
+        """Whether every global, closure value and helper the trace read is unchanged."""
+        for namespace, name, value in self._identical:
+            if namespace.get(name, _MISSING) is not value:
+                break
+        else:
+            return not self._other or all(d.holds() for d in self._other)
+        return all(d.holds() for d in self.compiled.trace.dependencies)
+
+    def launch(self, grid: tuple[int, int, int], values: Sequence[Any]) -> LaunchResult:
+        """Run the grid (nothing when a dimension is zero)."""
+        if self.artifact is not None and 0 not in grid:
+            self.artifact.launch(grid, [launch_value(v) for v in values])
+        return self._result
+
+
+def _split(dependencies: Sequence[Dependency]) -> tuple[list[tuple[Any, str, Any]], list[Dependency]]:
+    """Dependencies that one identity test settles, and the rest."""
+    identical: list[tuple[Any, str, Any]] = []
+    other: list[Dependency] = []
+    for dependency in dependencies:
+        value = dependency.value
+        settled = isinstance(value, (types.ModuleType, type, int, float, str, bool, type(None)))
+        if type(dependency.container) is not dict:
+            other.append(dependency)
+        elif isinstance(value, types.BuiltinFunctionType) or dependency.name not in dependency.container:
+            # A builtin: what matters is that no global shadows it.
+            held = dependency.container.get(dependency.name, _MISSING)
+            identical.append((dependency.container, dependency.name, held))
+        elif settled:
+            identical.append((dependency.container, dependency.name, value))
+        else:
+            other.append(dependency)
+    return identical, other
+
+
+def check_readonly(compiled: Compiled, names: Sequence[str], views: Sequence[ArgView | None]) -> None:
+    """Refuse read-only arrays the kernel stores to. Raises ``ArgumentError``."""
+    for name, view in zip(names, views):
+        if view is not None and view.readonly and name in compiled.stored:
+            raise ArgumentError(
+                f"argument {name!r} is read-only, but kernel {compiled.unoptimised.name!r} stores to it; "
+                "pass a writeable array (x.copy())"
+            )
+
+
+def warn_strides(kernel: str, names: Sequence[str], views: Sequence[ArgView | None], values: Sequence[Any]) -> bool:
+    """Warn when an array has gaps or reversed strides and no integer argument is one of them.
+
+    Returns whether a warning was given: a kernel gives it once.
+    """
+    ints = {v for v in values if isinstance(v, int) and not isinstance(v, bool)}
+    for name, view in zip(names, views):
+        if view is None or view.contiguous:
+            continue
+        strides = [s // view.dtype.itemsize for s, n in zip(view.strides, view.shape) if n > 1]
+        if ints.intersection(s for s in strides if s != 1) or _dense(view):
+            continue
+        warnings.warn(
+            f"kernel {kernel!r}: argument {name!r} has strides {tuple(strides)} (in elements) but none of "
+            "them is among the arguments; a kernel sees only the base address. Pass the strides and use "
+            "them in the offsets, or pass numpy.ascontiguousarray(...)",
+            StridesWarning,
+            stacklevel=5,
+        )
+        return True
+    return False
+
+
+def _dense(view: ArgView) -> bool:
+    """Whether the elements fill their span without gaps in ascending axes (a transposed array)."""
+    low, high = view.span
+    count = 1
+    for extent in view.shape:
+        count *= extent
+    return high - low == count * view.dtype.itemsize and all(s >= 0 for s in view.strides)
+
+
+def warn_compiled_only(kernel: str, backend: str, names: Sequence[str]) -> None:
+    """Say that a kernel was compiled but not run, and for which arguments."""
+    arguments = ", ".join(names) or "no array arguments"
+    warnings.warn(
+        f"kernel {kernel!r} was compiled for backend {backend!r} but not launched: {arguments} are host "
+        "arrays. Pass device arrays to run it, or name no backend to run on the CPU",
+        CompiledOnlyWarning,
+        stacklevel=5,
+    )

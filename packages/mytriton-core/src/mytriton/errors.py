@@ -52,7 +52,9 @@ def format_error(message: str, span: Span | None) -> str:
         lines.append(picture)
     caller = span.caller
     while caller is not None:
-        lines.append(f"  called from {caller}" + (f" in {caller.function}" if caller.function else ""))
+        lines.append(
+            f"  called from {caller}" + (f" in {caller.function}" if caller.function else "")
+        )
         if picture := caller.render():
             lines.append(picture)
         caller = caller.caller

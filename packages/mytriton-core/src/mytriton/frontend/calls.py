@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CompilationError
 from ..language.core import static_range
-from ..language.tensor import tensor
+from ..language.symbolic import tensor
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -36,7 +36,9 @@ def visit_call(tracer: Tracer, node: ast.Call) -> Any:
         return call(tracer, node, function, args, kwargs)
 
 
-def call(tracer: Tracer, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def call(
+    tracer: Tracer, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
     """Apply ``function``; raises what ``Tracer.at`` turns into a located error."""
     if getattr(function, "__mytriton_builtin__", False):
         return function(*args, **kwargs)
@@ -72,7 +74,9 @@ def _builtin(
     return function(*args, **kwargs)
 
 
-def _macro(tracer: Tracer, node: ast.Call, function: types.FunctionType, args: Any, kwargs: Any) -> Any:
+def _macro(
+    tracer: Tracer, node: ast.Call, function: types.FunctionType, args: Any, kwargs: Any
+) -> Any:
     """A plain Python function is run while tracing, with symbolic or compile-time arguments."""
     try:
         return function(*args, **kwargs)

@@ -10,7 +10,7 @@ from ..errors import KernelTypeError, OpRuleError
 from ..ir.expr import ForRange, LoopCarry, LoopIndex, LoopResult, Node
 from ..ir.types import I32, I64, ScalarType, Type
 from ..language.core import static_range
-from ..language.tensor import as_type, is_literal, literal, operand, tensor
+from ..language.symbolic import as_type, is_literal, literal, operand, tensor
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -51,8 +51,12 @@ def visit_for(tracer: Tracer, node: ast.For) -> None:
 def _head(tracer: Tracer, node: ast.For, name: str) -> Head:
     iterator = node.iter
     function = tracer.visit(iterator.func) if isinstance(iterator, ast.Call) else None
-    if not isinstance(iterator, ast.Call) or (function is not range and function is not static_range):
-        raise tracer.error("only loops over range(...) and tl.static_range(...) are supported", iterator)
+    if not isinstance(iterator, ast.Call) or (
+        function is not range and function is not static_range
+    ):
+        raise tracer.error(
+            "only loops over range(...) and tl.static_range(...) are supported", iterator
+        )
     if iterator.keywords:
         raise tracer.error("keyword arguments of range are not supported", iterator)
     for argument in iterator.args:
@@ -85,7 +89,8 @@ def _check_bounds(tracer: Tracer, head: Head) -> None:
         raise tracer.error("range step must not be zero", iterator)
     if not head.compile_time() and (type(step) is not int or step < 0):
         raise tracer.error(
-            f"the step of a runtime range must be a positive compile-time integer, got {step!r}", iterator
+            f"the step of a runtime range must be a positive compile-time integer, got {step!r}",
+            iterator,
         )
 
 

@@ -97,7 +97,10 @@ def _tree(source: KernelSource) -> ast.Module:
 def _find(source: KernelSource) -> ast.FunctionDef:
     code = source.function.__code__
     for node in ast.walk(_tree(source)):
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != code.co_name:
+        if (
+            not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            or node.name != code.co_name
+        ):
             continue
         first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
         if code.co_firstlineno in (first, node.lineno):
@@ -110,5 +113,3 @@ def _find(source: KernelSource) -> ast.FunctionDef:
         f"could not find function definition for {code.co_name} in {source.filename} (line "
         f"{code.co_firstlineno}); was the file changed after it was imported?"
     )
-
-

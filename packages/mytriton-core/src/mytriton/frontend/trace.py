@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import ASTFrontendError
 from ..ir.builder import Builder, Scope
 from ..ir.expr import Ops, Param
-from ..language.tensor import tensor
+from ..language.symbolic import tensor
 from .dependencies import Dependency, Environment
 from .loops import is_listed
 from .source import KernelSource
@@ -30,7 +30,9 @@ class Trace:
     dependencies: tuple[Dependency, ...]
 
 
-def trace_kernel(source: KernelSource, params: Sequence[Param], constants: Mapping[str, Any]) -> Trace:
+def trace_kernel(
+    source: KernelSource, params: Sequence[Param], constants: Mapping[str, Any]
+) -> Trace:
     """Trace a kernel. ``params`` are its runtime parameters in order, ``constants`` the values of
     its compile-time parameters. Raises ``ASTFrontendError``, ``UnknownNameError`` or
     ``KernelTypeError`` at the position of the fault."""

@@ -7,16 +7,15 @@ values are Python objects, runtime values are ``tl.tensor``.
 from __future__ import annotations
 
 import ast
-import contextlib
 import difflib
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ASTFrontendError, CompilationError, OpRuleError, Span, UnknownNameError
 from ..ir.builder import Builder
-from ..language.core import constexpr
-from ..language.tensor import binary, tensor, unary
+from ..language.compile_time import unwrap
+from ..language.symbolic import binary, tensor, unary
 from . import calls, loops
 from .dependencies import Environment
 from .source import KernelSource
@@ -43,11 +42,39 @@ _UNARY: dict[type[ast.unaryop], tuple[str, Any]] = {
 }  # fmt: skip
 
 
+class At:
+    """Context in which nodes are built at one source position."""
+
+    __slots__ = ("before", "node", "tracer")
+
+    def __init__(self, tracer: Tracer, node: ast.AST) -> None:
+        self.tracer = tracer
+        self.node = node
+
+    def __enter__(self) -> None:
+        builder = self.tracer.builder
+        self.before = builder.span
+        builder.span = self.tracer.source.span(self.node)
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        self.tracer.builder.span = self.before
+        if error is None or isinstance(error, CompilationError):
+            return
+        if isinstance(error, OpRuleError):
+            raise self.tracer.error(str(error), self.node) from None
+        if isinstance(error, (ArithmeticError, TypeError, ValueError, LookupError, AttributeError)):
+            raise self.tracer.error(str(error) or kind.__name__, self.node) from error
+
+
 class Tracer:
     """Visits the statements of one function body."""
 
     def __init__(
-        self, source: KernelSource, environment: Environment, env: Mapping[str, Any], builder: Builder
+        self,
+        source: KernelSource,
+        environment: Environment,
+        env: Mapping[str, Any],
+        builder: Builder,
     ) -> None:
         self.source = source
         self.environment = environment
@@ -68,20 +95,9 @@ class Tracer:
     def error(self, message: str, node: ast.AST) -> ASTFrontendError:
         return ASTFrontendError(message, self.span(node))
 
-    @contextlib.contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
+    def at(self, node: ast.AST) -> At:
         """Build nodes at the position of ``node``; rule violations become errors there."""
-        before, self.builder.span = self.builder.span, self.span(node)
-        try:
-            yield
-        except CompilationError:
-            raise
-        except OpRuleError as error:
-            raise self.error(str(error), node) from None
-        except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
-            raise self.error(str(error) or type(error).__name__, node) from error
-        finally:
-            self.builder.span = before
+        return At(self, node)
 
     def visit(self, node: ast.AST) -> Any:
         cls = type(node)
@@ -156,7 +172,7 @@ class Tracer:
                 "make it an int, float, bool, string, tuple or tl.constexpr",
                 node,
             ) from None
-        return plain(value)
+        return unwrap(value)
 
     def _capture(self, value: Any) -> None:
         if isinstance(value, tensor):
@@ -183,7 +199,7 @@ class Tracer:
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         owner = self.visit(node.value)
         with self.at(node):
-            return plain(self.environment.attribute(owner, node.attr))
+            return unwrap(self.environment.attribute(owner, node.attr))
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         # A long sum nests to the left: walk down that spine without recursion.
@@ -237,7 +253,7 @@ class Tracer:
         value = self.visit(node.value)
         index = self._index(node.slice)
         with self.at(node):
-            return plain(value[index])
+            return unwrap(value[index])
 
     def _index(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Tuple):
@@ -250,8 +266,3 @@ class Tracer:
 
     def visit_Call(self, node: ast.Call) -> Any:
         return calls.visit_call(self, node)
-
-
-def plain(value: Any) -> Any:
-    """A compile-time value without its ``tl.constexpr`` wrapper."""
-    return value.value if isinstance(value, constexpr) else value

@@ -130,7 +130,7 @@ class Machine:
 
     def run_grid(self) -> None:
         """Every program, as if one after another in ascending order."""
-        together = min(self.total, max(1, CHUNK_ELEMENTS // self.plan.largest))
+        together = max(1, min(self.total, CHUNK_ELEMENTS // self.plan.largest))
         if together > 1:
             watch(self.windows.values(), self.plan.access, self.total)
         for first in range(0, self.total, together):

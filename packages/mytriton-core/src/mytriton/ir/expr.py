@@ -23,7 +23,6 @@ BINARY_SYMBOLS: dict[str, str] = {}
 UNARY_SYMBOLS: dict[str, str] = {}
 
 
-
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Const(Node):
     """A compile-time bool, int or float."""
@@ -257,6 +256,8 @@ class _LoopName:
 
 class _Traced(Node):
     __slots__ = ("scope", "trace")
+    scope: Any
+    trace: tuple[Node, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)

@@ -11,7 +11,7 @@ import hashlib
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FULL_REPR_LIMIT = 2000
 
 
-@lru_cache(maxsize=None)
+@cache
 def field_names(cls: type) -> tuple[str, ...]:
     """The dataclass fields of a node class, in order."""
     return tuple(f.name for f in fields(cls))
@@ -93,7 +93,7 @@ class Node:
             return True
         if type(self) is not type(other):
             return NotImplemented
-        return digest(self) == digest(other)  # type: ignore[arg-type]
+        return digest(self) == digest(other)
 
     def __hash__(self) -> int:
         return int.from_bytes(digest(self)[:8], "little", signed=True)
@@ -118,7 +118,7 @@ def _leaves(value: Any) -> Iterator[Node]:
 
 def _atom(value: Any) -> bytes:
     if isinstance(value, Node):
-        return b"n" + value._digest  # type: ignore[attr-defined, no-any-return]
+        return b"n" + value._digest
     if isinstance(value, (tuple, list)):
         return b"(" + b",".join(_atom(v) for v in value) + b")"
     if isinstance(value, float):
@@ -142,7 +142,7 @@ def digest(root: Node) -> bytes:
         body = type(node).__name__.encode() + b"|" + b"|".join(_atom(p) for p in parts)
         object.__setattr__(node, "_digest", hashlib.blake2b(body, digest_size=16).digest())
         stack.pop()
-    return root._digest  # type: ignore[attr-defined, no-any-return]
+    return root._digest
 
 
 def _expanded_size(roots: list[Node]) -> int:

@@ -49,7 +49,7 @@ def _bf16_bits(values: Array) -> Array:
 
 
 def _bf16_values(bits: Array) -> Array:
-    wide = np.ascontiguousarray(bits).astype(np.uint32) << np.uint32(16)
+    wide: Array = np.ascontiguousarray(bits).astype(np.uint32) << np.uint32(16)
     return wide.view(np.float32).reshape(np.shape(bits))
 
 

@@ -8,8 +8,7 @@ of a higher kind (bool < int < float).
 from __future__ import annotations
 
 import math
-from typing import Union
-
+from functools import lru_cache
 
 from ..errors import OpRuleError
 from .types import BF16, BOOL, F16, F32, F64, I32, I64, STORAGE_ONLY, U32, U64, ScalarType
@@ -18,9 +17,10 @@ _KIND_RANK = {"bool": 0, "int": 1, "uint": 1, "float": 2}
 _F32_MAX = float.fromhex("0x1.fffffep+127")
 _F32_MIN_NORMAL = 2.0**-126
 
-Literal = Union[bool, int, float]
+Literal = bool | int | float
 
 
+@lru_cache(maxsize=1024)
 def promote(a: ScalarType, b: ScalarType, *, division: bool = False) -> ScalarType:
     """The type ``a op b`` computes in. ``division`` is true for ``/`` and ``%``: 16-bit floats
     then meet in ``f32``."""

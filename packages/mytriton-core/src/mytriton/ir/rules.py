@@ -42,7 +42,9 @@ def _pair(op: str, types: Types, *, division: bool = False) -> tuple[ScalarType,
     a, b = types
     for ty in (a, b):
         if ty is not None and is_pointer(ty):
-            raise OpRuleError(f"{op}: cannot combine {a} and {b}; only ptr + offset is pointer arithmetic")
+            raise OpRuleError(
+                f"{op}: cannot combine {a} and {b}; only ptr + offset is pointer arithmetic"
+            )
     try:
         element = promote(number(a, op), number(b, op), division=division)
         return element, shapes(a, b)
@@ -97,7 +99,9 @@ def same(op: str, accept: str = "number") -> Any:
         if element in STORAGE_ONLY:
             raise OpRuleError(f"{op}: {element} is a storage type: cast it to f16 or f32 first")
         if accept == "float" and not element.is_floating():
-            raise OpRuleError(f"{op} needs a floating-point operand, got {ty}; convert it with tl.cast")
+            raise OpRuleError(
+                f"{op} needs a floating-point operand, got {ty}; convert it with tl.cast"
+            )
         if accept == "number" and element.is_bool():
             raise OpRuleError(f"{op} needs a number, got {ty}")
         assert ty is not None
@@ -136,8 +140,14 @@ def fits(inner: Type | None, outer: Type | None, op: str, what: str) -> None:
 def static_shape(op: str, attrs: Attrs) -> tuple[int, ...]:
     """The ``shape`` attribute: a non-empty tuple of positive ints."""
     shape = attrs.get("shape")
-    if not isinstance(shape, tuple) or not shape or any(type(d) is not int or d <= 0 for d in shape):
-        raise OpRuleError(f"{op}: the shape must be a non-empty tuple of positive ints, got {shape!r}")
+    if (
+        not isinstance(shape, tuple)
+        or not shape
+        or any(type(d) is not int or d <= 0 for d in shape)
+    ):
+        raise OpRuleError(
+            f"{op}: the shape must be a non-empty tuple of positive ints, got {shape!r}"
+        )
     return shape
 
 

@@ -93,7 +93,10 @@ def read_constant(text: str, ty: ScalarType) -> Constant:
             raise ValueError(f"{text} is not a {ty}")
         return Constant(text == "true", ty)
     if ty.is_floating():
-        return Constant(read_float(text), ty)
+        constant = Constant(read_float(text), ty)
+        if math.isinf(constant.value) and not text.endswith("inf"):
+            raise ValueError(f"{text} is too large for {ty}")
+        return constant
     low, high = ty.int_range()
     if not _INTEGER.match(text) or not low <= (number := int(text)) <= high:
         raise ValueError(f"{text} is not an {ty} ({low} to {high})")

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Union
 
 from ..errors import OpRuleError
 
@@ -39,23 +38,22 @@ class ScalarType:
     """One element: ``bool``, ``i8`` to ``i64``, ``u8`` to ``u64``, ``f16``, ``bf16``, ``f32``, ``f64``."""
 
     name: str
+    #: ``"bool"``, ``"int"``, ``"uint"`` or ``"float"``.
+    kind: str = field(init=False, repr=False, compare=False)
+    #: Width of a value in bits; ``bool`` is 1 (one byte in memory).
+    bits: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.name not in _SCALARS:
-            raise ValueError(f"no scalar type is called {self.name!r}; known: {', '.join(_SCALARS)}")
+            raise ValueError(
+                f"no scalar type is called {self.name!r}; known: {', '.join(_SCALARS)}"
+            )
+        kind, bits = _SCALARS[self.name]
+        object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "bits", bits)
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def kind(self) -> str:
-        """``"bool"``, ``"int"``, ``"uint"`` or ``"float"``."""
-        return _SCALARS[self.name][0]
-
-    @property
-    def bits(self) -> int:
-        """Width of a value in bits; ``bool`` is 1 (one byte in memory)."""
-        return _SCALARS[self.name][1]
 
     @property
     def itemsize(self) -> int:
@@ -104,7 +102,7 @@ class PointerType:
         return self.element
 
 
-Element = Union[ScalarType, PointerType]
+Element = ScalarType | PointerType
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,9 @@ class BlockType:
 
     def __post_init__(self) -> None:
         if not self.shape or any(type(d) is not int or d <= 0 for d in self.shape):
-            raise ValueError(f"a block needs a non-empty shape of positive ints, got {self.shape!r}")
+            raise ValueError(
+                f"a block needs a non-empty shape of positive ints, got {self.shape!r}"
+            )
 
     def __str__(self) -> str:
         dims = "x".join(map(str, self.shape))
@@ -131,7 +131,7 @@ class BlockType:
         return n
 
 
-Type = Union[ScalarType, PointerType, BlockType]
+Type = ScalarType | PointerType | BlockType
 
 BOOL = ScalarType("bool")
 I8, I16, I32, I64 = (ScalarType(n) for n in ("i8", "i16", "i32", "i64"))
@@ -186,7 +186,9 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
             if extent != 1:
                 if dim not in (1, extent):
                     pretty = " and ".join(str(s) for s in shapes if s)
-                    raise OpRuleError(f"shapes {pretty} do not broadcast (axis {axis}: {dim} against {extent})")
+                    raise OpRuleError(
+                        f"shapes {pretty} do not broadcast (axis {axis}: {dim} against {extent})"
+                    )
                 dim = extent
         out.append(dim)
     return tuple(out)

@@ -1,12 +1,19 @@
-"""The kernel language: ``import mytriton.language as tl``."""
+"""The kernel language: ``import mytriton.language as tl``.
+
+Importing it loads dtypes and ``tl.constexpr`` only; the functions load when a kernel is traced.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ..ir.types import BF16 as bfloat16
 from ..ir.types import BOOL as int1
+from ..ir.types import F8E4NV as float8e4nv
+from ..ir.types import F8E5 as float8e5
 from ..ir.types import F16 as float16
 from ..ir.types import F32 as float32
 from ..ir.types import F64 as float64
-from ..ir.types import F8E4NV as float8e4nv
-from ..ir.types import F8E5 as float8e5
 from ..ir.types import I8 as int8
 from ..ir.types import I16 as int16
 from ..ir.types import I32 as int32
@@ -18,25 +25,27 @@ from ..ir.types import U64 as uint64
 from ..ir.types import BlockType as block_type
 from ..ir.types import PointerType as pointer_type
 from ..ir.types import ScalarType as dtype
-from .core import (
-    arange,
-    constexpr,
-    empty,
-    exp,
-    full,
-    load,
-    max,
-    maximum,
-    min,
-    minimum,
-    program_id,
-    static_range,
-    store,
-    sum,
-    where,
-    zeros,
-)
-from .tensor import tensor
+from .compile_time import constexpr
+
+if TYPE_CHECKING:
+    from .core import (
+        arange,
+        empty,
+        exp,
+        full,
+        load,
+        max,
+        maximum,
+        min,
+        minimum,
+        program_id,
+        static_range,
+        store,
+        sum,
+        where,
+        zeros,
+    )
+    from .symbolic import tensor
 
 __all__ = [
     "arange", "bfloat16", "block_type", "constexpr", "dtype", "empty", "exp", "float8e4nv",
@@ -44,3 +53,17 @@ __all__ = [
     "load", "max", "maximum", "min", "minimum", "pointer_type", "program_id", "static_range", "store",
     "sum", "tensor", "uint8", "uint16", "uint32", "uint64", "where", "zeros",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'mytriton.language' has no attribute {name!r}")
+    from . import core
+
+    value = getattr(core, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

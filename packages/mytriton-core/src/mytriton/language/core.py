@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from ..errors import OpRuleError
 from ..ir import expr
 from ..ir.types import BOOL, F32, I32, U32, PointerType, ScalarType, element_of, scalar_of, shape_of
-from .tensor import as_type, build, describe, literal, operand, pair, tensor
+from .symbolic import as_type, build, describe, literal, operand, pair, tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -22,31 +22,7 @@ def builtin(fn: F) -> F:
     return fn
 
 
-class constexpr:  # noqa: N801  (Triton's name)
-    """Annotation of a compile-time parameter, and wrapper of a compile-time global."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value.value if isinstance(value, constexpr) else value
-
-    def __repr__(self) -> str:
-        return f"constexpr[{self.value!r}]"
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.value == (other.value if isinstance(other, constexpr) else other))
-
-    def __hash__(self) -> int:
-        return hash(self.value)
-
-    def __index__(self) -> int:
-        return self.value.__index__()  # type: ignore[no-any-return]
-
-    def __bool__(self) -> bool:
-        return bool(self.value)
-
-
-class static_range:  # noqa: N801  (Triton's name)
+class static_range:
     """``for i in tl.static_range(...)``: a loop that is always unrolled. Bounds are ints known at
     compile time."""
 
@@ -115,7 +91,7 @@ def where(condition: Any, x: Any, y: Any) -> tensor:
 
 
 @builtin
-def sum(input: Any, axis: int | None = None) -> tensor:  # noqa: A001  (Triton's name)
+def sum(input: Any, axis: int | None = None) -> tensor:
     """Sum over ``axis``, or over the whole block. Integers below 32 bits are summed in 32 bits."""
     dtype = _number(input, "sum")
     if dtype.bits < 32 and not dtype.is_floating():
@@ -124,14 +100,14 @@ def sum(input: Any, axis: int | None = None) -> tensor:  # noqa: A001  (Triton's
 
 
 @builtin
-def max(input: Any, axis: int | None = None) -> tensor:  # noqa: A001  (Triton's name)
+def max(input: Any, axis: int | None = None) -> tensor:
     """Largest element over ``axis``, or of the whole block; NaN is ignored unless all are NaN.
     Types below 32 bits become ``f32`` or ``i32`` first."""
     return _reduce("max", expr.Max, _widen(input, "max"), axis)
 
 
 @builtin
-def min(input: Any, axis: int | None = None) -> tensor:  # noqa: A001  (Triton's name)
+def min(input: Any, axis: int | None = None) -> tensor:
     """Smallest element over ``axis``, or of the whole block; NaN is ignored unless all are NaN.
     Types below 32 bits become ``f32`` or ``i32`` first."""
     return _reduce("min", expr.Min, _widen(input, "min"), axis)
@@ -225,7 +201,7 @@ def _shape(shape: Any, name: str) -> tuple[int, ...]:
 
 def _dtype(dtype: Any, name: str) -> ScalarType:
     if not isinstance(dtype, ScalarType):
-        raise OpRuleError(f"{name}: the dtype must be a dtype such as tl.float32, got {describe(dtype)}")
+        raise OpRuleError(
+            f"{name}: the dtype must be a dtype such as tl.float32, got {describe(dtype)}"
+        )
     return dtype
-
-

@@ -7,7 +7,7 @@ result simply takes its node's type.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..ir.builder import Scope
@@ -47,35 +47,34 @@ class _Lowering:
         thousands of dependent operations are ordinary."""
         if root is None:
             return None
-        stack: list[tuple[Node, int]] = [(root, 0)]
-        while stack:
-            node, done = stack.pop()
-            if id(node) in self.values:
-                continue
-            if isinstance(node, Const):
-                self.values[id(node)] = Constant(node.value, node.type)  # type: ignore[arg-type]
-                continue
-            if isinstance(node, Param):
-                self.values[id(node)] = node
-                continue
-            operands = node.operands
-            order = node.ORDER or range(len(operands))
-            waiting = self._first_unlowered(operands, order, done)
-            if waiting is None:
-                self.operation(node, operands)
-            else:
-                stack.append((node, waiting + 1))
-                stack.append((operands[order[waiting]], 0))  # type: ignore[arg-type]
+        if id(root) not in self.values:
+            self._expression(root)
         return self.values[id(root)]
 
-    def _first_unlowered(
-        self, operands: Sequence[Node | None], order: Sequence[int], start: int
-    ) -> int | None:
-        for k in range(start, len(order)):
-            operand = operands[order[k]]
-            if operand is not None and id(operand) not in self.values:
-                return k
-        return None
+    def _expression(self, root: Node) -> None:
+        values = self.values
+        # A frame is a node, its operands and an iterator over those still to be looked at.
+        stack = [] if self._leaf(root) else [_frame(root)]
+        while stack:
+            node, operands, waiting = stack[-1]
+            for k in waiting:
+                operand = operands[k]
+                if operand is not None and id(operand) not in values and not self._leaf(operand):
+                    stack.append(_frame(operand))
+                    break
+            else:
+                stack.pop()
+                self.operation(node, operands)
+
+    def _leaf(self, node: Node) -> bool:
+        """Lower a constant or parameter; false for anything else."""
+        if isinstance(node, Const):
+            self.values[id(node)] = Constant(node.value, node.type)  # type: ignore[arg-type]
+        elif isinstance(node, Param):
+            self.values[id(node)] = node
+        else:
+            return False
+        return True
 
     def operation(self, node: Node, nodes: Sequence[Node | None]) -> None:
         operands = tuple(None if n is None else self.values[id(n)] for n in nodes)
@@ -101,3 +100,8 @@ class _Lowering:
         del self.open[id(loop.scope)]
         item = SSAForRange(index, start, stop, step, inputs, args, body, yields, results, loop.span)
         self.open[id(loop.home)].append(item)
+
+
+def _frame(node: Node) -> tuple[Node, tuple[Node | None, ...], Iterator[int]]:
+    operands = node.operands
+    return node, operands, iter(node.ORDER or range(len(operands)))

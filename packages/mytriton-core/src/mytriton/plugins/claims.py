@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.types import BlockType
+from ..ir.types import BlockType, Type
 from ..ir.values import SSAFunction, operand_type, walk
 from .types import BackendInfo, Capability, Claim, Decline, LaunchSpec, Limits
 
 
 def largest_block(function: SSAFunction) -> int:
     """Elements of the largest block a function works on (1 if there is none)."""
-    types = []
+    types: list[Type | None] = []
     for item in walk(function.body):
         types.extend(operand_type(operand) for operand in item.inputs)
         types.extend(value.ty for value in item.results)
@@ -28,7 +28,7 @@ def limit_features(function: SSAFunction, launch: LaunchSpec, limits: Limits) ->
     if limits.block_elements is not None and largest_block(function) > limits.block_elements:
         found.add(f"limit.block>{limits.block_elements}")
     if limits.grid is not None and launch.grid is not None:
-        for axis, extent, limit in zip("xyz", launch.grid, limits.grid):
+        for axis, extent, limit in zip("xyz", launch.grid, limits.grid, strict=True):
             if extent > limit:
                 found.add(f"limit.grid.{axis}>{limit}")
     return frozenset(found)

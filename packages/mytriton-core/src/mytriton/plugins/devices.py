@@ -91,7 +91,7 @@ class DeviceProvider(Protocol):
 
 
 class PackedArguments:
-    """Kernel arguments as driver interfaces take them: each value in memory, and their addresses."""
+    """Kernel arguments as drivers take them: each value in memory, and their addresses."""
 
     __slots__ = ("addresses", "count", "owners", "values")
 
@@ -119,7 +119,7 @@ def pack_arguments(types: Sequence[Type], args: Sequence[Any]) -> PackedArgument
     """
     if len(types) != len(args):
         raise ValueError(f"{len(types)} parameters, {len(args)} arguments")
-    return PackedArguments([_pack(ty, arg) for ty, arg in zip(types, args)], args)
+    return PackedArguments([_pack(ty, arg) for ty, arg in zip(types, args, strict=True)], args)
 
 
 def _pack(ty: Type, arg: Any) -> Any:

@@ -115,7 +115,7 @@ class Record:
             try:
                 self.adopt_info(self.info_entry.load())
             except (Exception, SystemExit) as e:
-                self.fail(State.BROKEN, messages.load_error(self, e, self.info_entry), e)
+                self.fail(State.BROKEN, messages.load_error(self, e), e)
                 return None
             taken = time.perf_counter() - started
             if taken > INFO_BUDGET:

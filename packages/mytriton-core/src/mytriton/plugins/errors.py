@@ -16,7 +16,7 @@ class MytritonBackendError(MytritonError):
     """Base of the errors about backends.
 
     ``code`` identifies the kind, ``backend`` the backend, ``requested_by`` who asked for it
-    (``"MYTRITON_BACKEND"``), ``hint`` what to do, ``report`` the ``SelectionReport`` if there is one.
+    (``"MYTRITON_BACKEND"``), ``hint`` what to do, ``report`` the ``SelectionReport``, if any.
     """
 
     code: ClassVar[str] = "MT-B00"

@@ -58,10 +58,8 @@ def _check_hook(name: str, function: Any, owner: str, backend: str) -> None:
     spec = HOOKS[name]
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name not in spec or parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
-            expected = f"({', '.join(spec)})"
-            raise _error(
-                owner, backend, f"argument {str(parameter)!r} of {name} is not in the spec {expected}"
-            )
+            what = f"argument {str(parameter)!r} of {name} is not in the spec ({', '.join(spec)})"
+            raise _error(owner, backend, what)
 
 
 def _wraps(options: dict[str, Any]) -> bool:

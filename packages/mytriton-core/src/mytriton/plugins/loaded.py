@@ -81,10 +81,8 @@ class LoadedBackend:
     def _expect(self, value: Any, kind: Any, hook: str, what: str) -> Any:
         if isinstance(value, kind):
             return value
-        raise PluginInterfaceError(
-            f"plugin {self.dist or self.name}: {hook} must return {what}, got {type(value).__name__}",
-            backend=self.name,
-        )
+        text = f"{hook} must return {what}, got {type(value).__name__}"
+        raise PluginInterfaceError(f"plugin {self.dist or self.name}: {text}", backend=self.name)
 
     def _broken(self, kernel: str, step: str, e: UnsupportedFeature) -> ClaimBrokenError:
         declared = self.info.capabilities.get(e.feature)

@@ -267,7 +267,9 @@ class Manager:
 
     # ------------------------------------------------------------------ registering here
 
-    def register_here(self, name: str, plugin: Any, info: BackendInfo | None, replace: bool) -> None:
+    def register_here(
+        self, name: str, plugin: Any, info: BackendInfo | None, replace: bool
+    ) -> None:
         """See ``selection.register_backend``."""
         name = variables.normalise_name(name)
         entry = Entry(name, getattr(plugin, "__name__", repr(plugin)), Distribution("", ""))

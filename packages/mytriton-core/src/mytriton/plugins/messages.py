@@ -13,30 +13,34 @@ from .variables import closest
 from .versions import core_version
 
 if TYPE_CHECKING:
-    from .discovery import Entry, Record
+    from .discovery import Record
 
 
 def asked(requested_by: str) -> str:
     return f" (asked for by {requested_by})" if requested_by else ""
 
 
-def unknown(name: str, requested_by: str, installed: Iterable[Record]) -> str:
+def unknown(name: str, requested_by: str, available: Iterable[Record]) -> str:
     """MT-B01."""
-    records = list(installed)
+    records = list(available)
     near = closest(name, {*(r.name for r in records), *KNOWN})
     text = f"no backend is called {name!r}{asked(requested_by)}."
     if near:
-        missing = near in KNOWN and all(r.name != near for r in records)
-        text += f" Closest: {near}" + (f" (not installed: {KNOWN[near].install})." if missing else ".")
-    return f"{text} Installed: {', '.join(r.origin for r in records)}. All states: mytriton backends"
+        text += f" Closest: {near}"
+        if near in KNOWN and all(r.name != near for r in records):
+            text += f" (not installed: {KNOWN[near].install})"
+        text += "."
+    installed = ", ".join(r.origin for r in records)
+    return f"{text} Installed: {installed}. All states: mytriton backends"
 
 
 def not_installed(name: str, requested_by: str) -> str:
     """MT-B02."""
-    return f"backend {name!r} is not installed{asked(requested_by)}. Install it: {KNOWN[name].advice}"
+    advice = KNOWN[name].advice
+    return f"backend {name!r} is not installed{asked(requested_by)}. Install it: {advice}"
 
 
-def load_error(record: Record, cause: BaseException, entry: Entry | None = None) -> BackendLoadError:
+def load_error(record: Record, cause: BaseException) -> BackendLoadError:
     """MT-B03, with the requirement that is missing if the backend says which."""
     import traceback
 
@@ -132,8 +136,8 @@ def duplicate(name: str, dists: Sequence[tuple[str, str]]) -> str:
 def reserved(record: Record) -> str:
     """MT-B06, a name of core's."""
     return (
-        f"the name {record.name!r} is reserved for mytriton-core; {_dist(record)} cannot provide it."
-        " The plugin was not imported."
+        f"the name {record.name!r} is reserved for mytriton-core; {_dist(record)} cannot provide"
+        " it. The plugin was not imported."
     )
 
 

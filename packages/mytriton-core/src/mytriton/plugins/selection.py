@@ -69,7 +69,8 @@ def choose(
     if outcome.error is not None:
         outcome.error.report = outcome.report
         raise outcome.error
-    assert outcome.chosen is not None and outcome.chosen.backend is not None
+    assert outcome.chosen is not None
+    assert outcome.chosen.backend is not None
     if len(outcome.report.requested) != 1:
         _mention_better(outcome)
     return Choice(
@@ -98,7 +99,8 @@ def explain(
         function, spec = kernel, launch
     else:
         decorator = kernel.backend
-        function, spec = kernel.specialise(dict(zip(kernel.arg_names, args)) | arguments)
+        values = dict(zip(kernel.arg_names, args, strict=False)) | arguments
+        function, spec = kernel.specialise(values)
         if isinstance(launch, tuple) and all(type(n) is int for n in launch):
             spec = replace(spec, grid=(*launch, 1, 1)[:3])
     outcome = _decide(function, spec, backend, decorator, "", emit, frozenset())
@@ -143,7 +145,7 @@ def _decide(
         try:
             # All of them first: a name that means nothing is an error wherever it stands.
             records = [_lookup(name, who, alone=alone) for name in wanted]
-            for name, record in zip(wanted, records):
+            for name, record in zip(wanted, records, strict=True):
                 if record is None:
                     hint = KNOWN[name].advice
                     absent.append(Considered(name, name, "not installed", hint=hint))

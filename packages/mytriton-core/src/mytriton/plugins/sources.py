@@ -27,7 +27,6 @@ _WATCHED = (
     "MYTRITON_BACKEND",
     "MYTRITON_EMULATE",
     "MYTRITON_DISABLE_BACKENDS",
-    "MYTRITON_PLUGIN_AUTOLOAD",
 )
 
 
@@ -75,7 +74,7 @@ def _raw_keys() -> tuple[Any, ...]:
     return tuple(encode(n) if encode else n for n in _WATCHED)
 
 
-_K0, _K1, _K2, _K3 = _raw_keys()
+_K0, _K1, _K2 = _raw_keys()
 
 
 def selection_key() -> Hashable:
@@ -92,7 +91,7 @@ def selection_key() -> Hashable:
             config._backend,
             _generation,
         )
-    return (_CONTEXT.get(), get(_K0), get(_K1), get(_K2), get(_K3), config._backend, _generation)
+    return (_CONTEXT.get(), get(_K0), get(_K1), get(_K2), config._backend, _generation)
 
 
 class use_backend:
@@ -148,6 +147,7 @@ def requested(explicit: str | None, decorator: str | None) -> tuple[tuple[str, .
     return (names, who) if names and names != ("auto",) else ((), "auto")
 
 
+_SETTING = re.compile(r"""^backend[ \t]*=[ \t]*("[^"\n]*"|'[^'\n]*'|\[[^\]]*\])""", re.M)
 _project: tuple[str, str] | None = None
 
 
@@ -184,7 +184,7 @@ def _read_project(file: Path) -> str:
         return ""
     # One setting of one table: no TOML reader is needed, and Python 3.10 has none.
     table = re.search(r"^\[tool\.mytriton\][ \t]*(?:#.*)?$(.*?)(?=^\[|\Z)", text, re.M | re.S)
-    value = table and re.search(r"^backend[ \t]*=[ \t]*(\"[^\"\n]*\"|'[^'\n]*'|\[[^\]]*\])", table[1], re.M)
+    value = table and _SETTING.search(table[1])
     return ",".join(re.findall(r"[\"']([^\"']*)[\"']", value[1])) if value else ""
 
 

@@ -36,7 +36,7 @@ class State(enum.Enum):
 
 @dataclass(frozen=True)
 class Capability:
-    """What a backend says about one feature id: ``yes``, ``no`` (impossible here) or ``planned``."""
+    """What a backend says about a feature id: ``yes``, ``no`` (impossible here), ``planned``."""
 
     state: str
     reason: str = ""

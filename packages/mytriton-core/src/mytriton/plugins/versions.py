@@ -60,7 +60,7 @@ def _is_about_core(requirement: str) -> bool:
 
 
 def unmet_requirement(dist: Distribution) -> str:
-    """The requirement on core that the running version does not meet (``">=0.5,<0.6"``), or ``""``."""
+    """The requirement on core that the running version does not meet, or ``""``."""
     if not dist.core_requirements:
         return ""
     from packaging.requirements import InvalidRequirement, Requirement

@@ -1,4 +1,4 @@
-"""Arguments written as text: ``f32[1000]``, ``*fp16``, ``f32[64,64]@cuda``, ``i64``, ``1000``, ``0.5``."""
+"""Arguments written as text: ``f32[1000]``, ``*fp16``, ``f32[64,64]@cuda``, ``i64``, ``0.5``."""
 
 from __future__ import annotations
 

@@ -12,7 +12,24 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import ArgumentError, ArgumentRangeError
-from ..ir.types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, PointerType, ScalarType
+from ..ir.types import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    PointerType,
+    ScalarType,
+)
+from ..plugins.types import ArgSpec
 from .argview import ArgView
 
 _DTYPES: dict[str, ScalarType] = {
@@ -80,6 +97,27 @@ def argument_type(value: Any, name: str) -> tuple[ScalarType | PointerType, ArgV
     return ScalarType(cast(str, key)), None
 
 
+def spec_of(name: str, ty: ScalarType | PointerType, view: ArgView | None) -> ArgSpec:
+    """What may change code about an argument of type ``ty``."""
+    if view is None:
+        return ArgSpec(name, ty)
+    return ArgSpec(name, ty, view.device_kind, view.device_id, view.contiguous, view.readonly)
+
+
+def described(name: str, value: Any) -> ArgSpec:
+    """``"f32[1000]"``, ``"i32"``, a number or an array, as the argument ``name``.
+
+    Raises ``ArgumentError`` for text that describes nothing.
+    """
+    if isinstance(value, ArgSpec):
+        return value
+    if isinstance(value, str):
+        from .argspec_text import parse_arg
+
+        return parse_arg(value, name)
+    return spec_of(name, *argument_type(value, name))
+
+
 def launch_value(value: Any) -> Any:
     """What an artifact receives for an argument: an ``ArgView``, or a Python scalar."""
     if type(value) is np.ndarray:
@@ -105,7 +143,9 @@ def _numpy_dtype(dtype: np.dtype[Any]) -> ScalarType:
         )
     found = _DTYPES.get(dtype.name)
     if found is None:
-        raise ArgumentError(f"arrays of dtype {dtype} are not supported; supported: {', '.join(_DTYPES)}")
+        raise ArgumentError(
+            f"arrays of dtype {dtype} are not supported; supported: {', '.join(_DTYPES)}"
+        )
     return found
 
 
@@ -131,7 +171,10 @@ def array_view(value: Any) -> ArgView:
 
 
 def _is_torch_tensor(value: Any) -> bool:
-    return any(c.__module__.partition(".")[0] == "torch" and c.__name__ == "Tensor" for c in type(value).__mro__)
+    return any(
+        c.__module__.partition(".")[0] == "torch" and c.__name__ == "Tensor"
+        for c in type(value).__mro__
+    )
 
 
 def _torch_view(value: Any) -> ArgView | None:
@@ -141,7 +184,9 @@ def _torch_view(value: Any) -> ArgView | None:
     if dtype is None:
         raise ArgumentError(f"tensors of dtype {value.dtype} are not supported")
     if str(value.layout) != "torch.strided" or value.is_conj() or value.is_neg():
-        raise ArgumentError("only plain strided tensors are supported; use .resolve_conj(), .resolve_neg()")
+        raise ArgumentError(
+            "only plain strided tensors are supported; use .resolve_conj(), .resolve_neg()"
+        )
     size = dtype.itemsize
     return ArgView(
         value.data_ptr(), dtype, tuple(value.shape), tuple(s * size for s in value.stride()),
@@ -159,7 +204,9 @@ def _dlpack_view(value: Any) -> ArgView:
     try:
         array = np.from_dlpack(value)
     except (BufferError, TypeError, RuntimeError) as error:
-        raise ArgumentError(f"a {type(value).__name__} that gives no DLPack view: {error}") from error
+        raise ArgumentError(
+            f"a {type(value).__name__} that gives no DLPack view: {error}"
+        ) from error
     return numpy_view(array, (value, array))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ASTFrontendError
-from ..language.core import constexpr
+from ..language.compile_time import constexpr
 
 #: Keyword arguments of a launch that are no parameters of the kernel: passed through to backends.
 LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
@@ -52,10 +52,14 @@ def make_binder(function: types.FunctionType) -> Binder:
     """Build the binder of a kernel. Raises ``ASTFrontendError`` for variadic parameters."""
     signature = inspect.signature(function)
     defaults: dict[str, Any] = {}
-    heads, runtime, constants = [], [], []
+    heads: list[tuple[Any, str]] = []
+    runtime: list[str] = []
+    constants: list[str] = []
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise ASTFrontendError(f"kernel {function.__name__!r} has a variadic parameter {parameter}")
+            raise ASTFrontendError(
+                f"kernel {function.__name__!r} has a variadic parameter {parameter}"
+            )
         head = parameter.name
         if parameter.default is not parameter.empty:
             defaults[head] = parameter.default
@@ -81,7 +85,10 @@ def _head(heads: list[tuple[Any, str]], options: tuple[str, ...]) -> str:
     parts: list[str] = []
     kinds = [kind for kind, _ in heads]
     for i, (kind, head) in enumerate(heads):
-        if kind == inspect.Parameter.KEYWORD_ONLY and inspect.Parameter.KEYWORD_ONLY not in kinds[:i]:
+        if (
+            kind == inspect.Parameter.KEYWORD_ONLY
+            and inspect.Parameter.KEYWORD_ONLY not in kinds[:i]
+        ):
             parts.append("*")
         parts.append(head)
         positional_only = inspect.Parameter.POSITIONAL_ONLY

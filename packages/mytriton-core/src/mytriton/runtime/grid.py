@@ -30,7 +30,7 @@ class Meta(dict[str, Any]):
         return super().__contains__(name) or name in self._others
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
+        return self[name] if name in self else default  # noqa: SIM401  (self.get is this method)
 
 
 def normalise(grid: Any) -> tuple[int, int, int]:

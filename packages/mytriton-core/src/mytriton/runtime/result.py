@@ -37,7 +37,7 @@ class LaunchResult:
     @property
     def backend(self) -> str:
         """Name of the backend that was selected."""
-        return self._specialisation.backend.name
+        return str(self._specialisation.backend.name)
 
     @property
     def artifact(self) -> Any:

@@ -51,7 +51,9 @@ class Specialisation:
         return self._result
 
 
-def _split(dependencies: Sequence[Dependency]) -> tuple[list[tuple[Any, str, Any]], list[Dependency]]:
+def _split(
+    dependencies: Sequence[Dependency],
+) -> tuple[list[tuple[Any, str, Any]], list[Dependency]]:
     """Dependencies that one identity test settles, and the rest."""
     identical: list[tuple[Any, str, Any]] = []
     other: list[Dependency] = []
@@ -60,7 +62,10 @@ def _split(dependencies: Sequence[Dependency]) -> tuple[list[tuple[Any, str, Any
         settled = isinstance(value, (types.ModuleType, type, int, float, str, bool, type(None)))
         if type(dependency.container) is not dict:
             other.append(dependency)
-        elif isinstance(value, types.BuiltinFunctionType) or dependency.name not in dependency.container:
+        elif (
+            isinstance(value, types.BuiltinFunctionType)
+            or dependency.name not in dependency.container
+        ):
             # A builtin: what matters is that no global shadows it.
             held = dependency.container.get(dependency.name, _MISSING)
             identical.append((dependency.container, dependency.name, held))
@@ -71,7 +76,9 @@ def _split(dependencies: Sequence[Dependency]) -> tuple[list[tuple[Any, str, Any
     return identical, other
 
 
-def check_readonly(compiled: Compiled, names: Sequence[str], views: Sequence[ArgView | None]) -> None:
+def check_readonly(
+    compiled: Compiled, names: Sequence[str], views: Sequence[ArgView | None]
+) -> None:
     """Refuse read-only arrays the kernel stores to. Raises ``ArgumentError``."""
     for name, view in zip(names, views):
         if view is not None and view.readonly and name in compiled.stored:
@@ -81,7 +88,9 @@ def check_readonly(compiled: Compiled, names: Sequence[str], views: Sequence[Arg
             )
 
 
-def warn_strides(kernel: str, names: Sequence[str], views: Sequence[ArgView | None], values: Sequence[Any]) -> bool:
+def warn_strides(
+    kernel: str, names: Sequence[str], views: Sequence[ArgView | None], values: Sequence[Any]
+) -> bool:
     """Warn when an array has gaps or reversed strides and no integer argument is one of them.
 
     Returns whether a warning was given: a kernel gives it once.

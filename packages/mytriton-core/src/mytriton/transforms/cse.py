@@ -82,11 +82,13 @@ class _Merge:
         result: SSAValue = op.result  # type: ignore[assignment]
         table = self.loads if effects == Effect.READ else self.known
         earlier = table.get(key)
-        if earlier is not None and earlier.ty == result.ty:
+        if earlier is not None:
+            if earlier.ty != result.ty:
+                return False
             self.by[result.id] = earlier
             return True
         table[key] = result
-        if table is self.known and earlier is None:
+        if table is self.known:
             added.append(key)
         return False
 

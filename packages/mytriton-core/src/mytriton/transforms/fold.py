@@ -62,6 +62,8 @@ def _fold_body(items: list[SSAItem], by: dict[int, SSAOperand]) -> Visit:
             changed = True
             continue
         elif regions := new.regions:
+            if isinstance(new, SSAForRange):
+                by.update(constant_lanes(new))
             folded: list[Region] = []
             for region in regions:
                 body = yield _fold_body(region.body, by)
@@ -122,3 +124,14 @@ def never_runs(item: SSAItem) -> bool:
     start, stop = item.start, item.stop
     known = isinstance(start, Constant) and isinstance(stop, Constant)
     return known and start.value >= stop.value  # type: ignore[union-attr]
+
+
+def constant_lanes(loop: SSAForRange) -> dict[int, SSAOperand]:
+    """Replacements for carried values that every trip hands on as they came in: argument and result
+    are the initial value."""
+    found: dict[int, SSAOperand] = {}
+    lanes = zip(loop.carried_inputs, loop.carried_args, loop.yields, loop.results, strict=True)
+    for initial, arg, yielded, result in lanes:
+        if yielded in (arg, initial):
+            found[arg.id] = found[result.id] = initial
+    return found

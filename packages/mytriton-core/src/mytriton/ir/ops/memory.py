@@ -43,7 +43,9 @@ def _infer_store(types: rules.Types, attrs: rules.Attrs) -> None:
     ptr, value, mask = types
     element = rules.pointee(ptr, "store")
     if value is None or is_pointer(value) or element_of(value) != element:
-        raise rules.OpRuleError(f"store: the value is {value if value else 'none'}, the pointer is {ptr}")
+        raise rules.OpRuleError(
+            f"store: the value is {value if value else 'none'}, the pointer is {ptr}"
+        )
     rules.fits(value, ptr, "store", "value")
     _check_mask("store", ptr, mask)
 

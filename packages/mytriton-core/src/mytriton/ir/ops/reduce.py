@@ -32,7 +32,9 @@ def _infer(name: str) -> Callable[[rules.Types, rules.Attrs], Type]:
         axes = reduced_axes(shape, attrs)
         for k in axes:
             if not rules.is_power_of_two(shape[k]):
-                raise rules.OpRuleError(f"{name} needs a power-of-two extent, got {shape[k]} (axis {k} of {ty})")
+                raise rules.OpRuleError(
+                    f"{name} needs a power-of-two extent, got {shape[k]} (axis {k} of {ty})"
+                )
         return with_shape(tuple(d for k, d in enumerate(shape) if k not in axes), element)
 
     return infer
@@ -53,7 +55,11 @@ def _meaning(of_float: Any, of_int: Any) -> Callable[..., Any]:
 
 def _sum(a: Any, axes: tuple[int, ...]) -> Any:
     if a.dtype == np.bool_:  # an i1 wraps: its sum is the parity
-        return np.logical_xor.reduce(a, axis=axes) if len(axes) == 1 else _sum(a.astype(np.int32), axes) & 1
+        return (
+            np.logical_xor.reduce(a, axis=axes)
+            if len(axes) == 1
+            else _sum(a.astype(np.int32), axes) & 1
+        )
     return np.add.reduce(a, axis=axes, dtype=a.dtype)
 
 

@@ -27,9 +27,13 @@ def _infer_program_id(types: rules.Types, attrs: rules.Attrs) -> Type:
 def _infer_arange(types: rules.Types, attrs: rules.Attrs) -> Type:
     start, end = attrs.get("start"), attrs.get("end")
     if type(start) is not int or type(end) is not int:
-        raise rules.OpRuleError(f"arange: the bounds must be compile-time ints, got {start!r}, {end!r}")
+        raise rules.OpRuleError(
+            f"arange: the bounds must be compile-time ints, got {start!r}, {end!r}"
+        )
     if end <= start:
-        raise rules.OpRuleError(f"arange: the end must be larger than the start, got {start}, {end}")
+        raise rules.OpRuleError(
+            f"arange: the end must be larger than the start, got {start}, {end}"
+        )
     low, high = I32.int_range()
     if start < low or end > high:
         raise rules.OpRuleError(f"arange: the bounds must fit in i32, got {start}, {end}")
@@ -55,7 +59,9 @@ def _infer_constructor(name: str) -> Any:
 def _infer_full(types: rules.Types, attrs: rules.Attrs) -> Type:
     (value,) = types
     if value is None or shape_of(value):
-        raise rules.OpRuleError(f"full: the fill value must be a scalar, got {value if value else 'none'}")
+        raise rules.OpRuleError(
+            f"full: the fill value must be a scalar, got {value if value else 'none'}"
+        )
     rules.number(value, "full", "fill value")
     return _infer_constructor("full")(types, attrs)  # type: ignore[no-any-return]
 

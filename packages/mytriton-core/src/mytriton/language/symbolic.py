@@ -6,7 +6,16 @@ from typing import Any
 
 from ..errors import OpRuleError
 from ..ir.builder import Builder
-from ..ir.expr import AddPtr, BinOp, BINARY_SYMBOLS, ExpandDims, Node, OpExpr, UnaryOp, UNARY_SYMBOLS
+from ..ir.expr import (
+    BINARY_SYMBOLS,
+    UNARY_SYMBOLS,
+    AddPtr,
+    BinOp,
+    ExpandDims,
+    Node,
+    OpExpr,
+    UnaryOp,
+)
 from ..ir.promote import check_literal, literal_type, promote_literal
 from ..ir.types import F32, ScalarType, Type, element_of, is_pointer, scalar_of, shape_of
 
@@ -16,7 +25,7 @@ CONTROL_FLOW = (
 )
 
 
-class tensor:  # noqa: N801  (Triton's name)
+class tensor:
     """A scalar, pointer or block that exists when the kernel runs."""
 
     __slots__ = ("expr",)
@@ -158,7 +167,9 @@ def as_type(value: Any, ty: ScalarType) -> Node:
         if not is_literal(value):
             return literal(value)  # raises
         # A float literal converts as C does, so it may stand for an integer.
-        return literal(int(value) if isinstance(value, float) and not ty.is_floating() else value, ty)
+        return literal(
+            int(value) if isinstance(value, float) and not ty.is_floating() else value, ty
+        )
     if element_of(value.type) == ty:
         return value.expr
     if is_pointer(value.type):
@@ -180,7 +191,9 @@ def subscript(value: tensor, index: Any) -> tensor:
     """``x[:, None]`` and its like: ``:`` keeps an axis, ``None`` inserts one of extent 1."""
     parts = index if isinstance(index, tuple) else (index,)
     if not all(part is None or part == slice(None) for part in parts):
-        raise OpRuleError("a block takes only ':' and None as subscripts, as in x[:, None] and x[None, :]")
+        raise OpRuleError(
+            "a block takes only ':' and None as subscripts, as in x[:, None] and x[None, :]"
+        )
     kept = sum(part is not None for part in parts)
     rank = len(value.shape)
     if rank == 0:

@@ -1,0 +1,140 @@
+"""``mytriton doctor NAME``: import and probe one backend in a child process, and report."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from . import NO, OK, output
+
+#: Seconds a backend may take to import and probe.
+TIMEOUT = 60.0
+
+
+def add(commands: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "doctor",
+        help="import one backend in a process of its own and report",
+        description="Import and probe a backend in a child process, so that a crash, an exit or a"
+        " hang is reported, and show the whole traceback. Exit code 0 when the backend is ready.",
+    )
+    parser.add_argument("name", metavar="NAME", help="the backend")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--timeout", type=float, default=TIMEOUT, metavar="S", help="seconds to wait (default 60)"
+    )
+    return parser
+
+
+def examine(name: str, timeout: float = TIMEOUT) -> dict[str, Any]:
+    """What a child process finds out about an installed backend: ``state``, ``reason``, ``hint``,
+    ``step``, ``stderr`` and, as far as it gets, more."""
+    import json
+    import os
+    import subprocess
+    import sys
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "report.json")
+        # A strict child would raise where this one reports; what is not a switch, the caller told.
+        environ = {k: v for k, v in os.environ.items() if k != "MYTRITON_STRICT_PLUGINS"}
+        command = [sys.executable, "-m", "mytriton.cli.child", name, path]
+        environ["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+        ended = ""
+        try:
+            done = subprocess.run(
+                command, env=environ, timeout=timeout, stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            )  # fmt: skip
+            stderr = done.stderr.decode(errors="replace")
+            if done.returncode:
+                ended = how_it_ended(done.returncode)
+        except subprocess.TimeoutExpired as e:
+            stderr = (e.stderr or b"").decode(errors="replace")
+            ended = f"it took more than {timeout:g} s"
+        try:
+            with open(path, encoding="utf-8") as file:
+                report: dict[str, Any] = json.load(file)
+        except (OSError, ValueError):
+            report = {"step": "starting Python", "state": "unknown", "reason": "", "hint": ""}
+    if report["step"] != "done":
+        report["state"] = "broken"
+        report["reason"] = f"while {report['step']}, {ended or 'the process ended with status 0'}"
+        report["hint"] = f"to work without it: MYTRITON_DISABLE_BACKENDS={name}"
+    report["stderr"] = stderr
+    return report
+
+
+def how_it_ended(status: int) -> str:
+    """A return code of ``subprocess`` in words."""
+    import signal
+
+    if status >= 0:
+        return f"the process ended with status {status}"
+    try:
+        what = signal.Signals(-status)
+    except ValueError:
+        return f"the process was ended by signal {-status}"
+    return f"the process was ended by {what.name} ({signal.strsignal(what)})"
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..plugins import messages
+    from ..plugins.errors import UnknownBackendError
+    from ..plugins.known import KNOWN
+    from ..plugins.manager import MANAGER
+    from ..plugins.types import State
+    from ..plugins.variables import normalise_name
+
+    name = normalise_name(options.name)
+    records = [record for record in MANAGER.records() if record.name == name]
+    if not records:
+        if name in KNOWN:
+            output.error(f"MT-B02: {messages.not_installed(name, '')}")
+        else:
+            output.error(str(UnknownBackendError(messages.unknown(name, "", MANAGER.records()))))
+        return NO
+    record = records[0]
+    if MANAGER.blocked(record) or record.state is not State.DISCOVERED:
+        report: dict[str, Any] = {
+            "state": MANAGER.state(record).value,
+            "reason": MANAGER.blocked(record) or str(record.error or ""),
+            "hint": record.hint,
+        }
+    else:
+        report = examine(name, options.timeout)
+    rivals = [r.origin for r in records[1:]]
+    report |= {"name": name, "dist": record.dist, "version": record.version, "rivals": rivals}
+    if options.json:
+        import json
+
+        print(json.dumps({"schema": "mytriton.doctor/1", **report}, indent=2))
+    else:
+        _print(report, record)
+    return OK if report["state"] == State.READY.value else NO
+
+
+def _print(report: dict[str, Any], record: Any) -> None:
+    info_module = f", info {record.info_entry.value}" if record.info_entry else ""
+    rows = [("state", report["state"]), ("module", f"{record.entry.value}{info_module}")]
+    if report.get("summary"):
+        rows.append(("summary", report["summary"]))
+    if "seconds" in report:
+        rows.append(("import", f"{report['seconds'] * 1e3:.0f} ms"))
+    if counts := report.get("capabilities"):
+        rows.append(("features", ", ".join(f"{n} {word}" for word, n in sorted(counts.items()))))
+    for key, label in (("can_lower", "lowers"), ("can_launch", "launches")):
+        if key in report:
+            rows.append((label, "yes" if report[key] else "no"))
+    if report.get("devices"):
+        rows.append(("devices", "\n".join(report["devices"])))
+    if report.get("hooks"):
+        rows.append(("hooks", ", ".join(h.removeprefix("mytriton_") for h in report["hooks"])))
+    rows += [(label, report[key]) for key, label in _TEXTS if report.get(key)]
+    rows += [("note", note) for note in report.get("notes", ())]
+    rows += [("also", rival) for rival in report["rivals"]]
+    output.facts(f"backend {record.origin}", rows)
+
+
+_TEXTS = (("reason", "reason"), ("hint", "fix"), ("traceback", "traceback"), ("stderr", "stderr"))

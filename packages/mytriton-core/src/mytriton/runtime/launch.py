@@ -1,0 +1,201 @@
+"""Compiling a kernel for a launch, finding it again, and running it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..frontend.dependencies import fingerprint
+from ..frontend.trace import Trace
+from ..ir.values import SSAFunction
+from ..language.compile_time import unwrap
+from ..plugins import selection
+from ..plugins.types import LaunchSpec, Source
+from ..transforms.passes import run_pass
+from .arguments import argument_key, argument_type, described, spec_of
+from .argview import ArgView
+from .compiler import DEFAULT_OPT_LEVEL, Compiled, Request, compile_ssa, trace
+from .grid import Meta, normalise
+from .result import LaunchResult
+from .specialisation import Specialisation, check_readonly, warn_compiled_only, warn_strides
+
+if TYPE_CHECKING:
+    from .jit import JITFunction
+
+Values = tuple[Any, ...]
+
+_VALUE_TYPES = frozenset({int, str, bool, type(None)})
+#: Variants kept for older values of globals: values often change back.
+_VARIANTS = 8
+
+
+def launch(
+    kernel: JITFunction, grid: Any, explicit: str | None, args: Any, kwargs: Any
+) -> LaunchResult:
+    """Bind, look up or build the specialisation, run it on every program of the grid."""
+    values, constants, options = bind(kernel, args, kwargs)
+    binder = kernel.binder
+    if callable(grid):
+        others = dict(zip(binder.runtime, values)) | dict(zip(binder.options, options))
+        grid = grid(Meta(_constants(kernel, constants), others))
+    size = normalise(grid)
+    key = (
+        explicit, selection.selection_key(), os.environ.get("MYTRITON_OPT_LEVEL"), options,
+        *map(_argument_key, binder.runtime, values),
+        *map(_constant_key, binder.constexprs, constants),
+    )  # fmt: skip
+    for candidate in kernel.specialisations.get(key, ()):
+        if candidate.fresh():
+            return candidate.launch(size, values)
+    return _find_or_build(kernel, key, explicit, values, constants, options).launch(size, values)
+
+
+def bind(kernel: JITFunction, args: Any, kwargs: Any) -> tuple[Values, Values, Values]:
+    """Runtime, compile-time and option values. Raises ``ArgumentError`` as Python would."""
+    try:
+        return kernel.binder.bind(*args, **kwargs)
+    except TypeError as error:
+        known = ", ".join([*kernel.binder.signature.parameters, *kernel.binder.options])
+        raise ArgumentError(f"{error}; parameters and launch options: {known}") from None
+
+
+def trace_only(kernel: JITFunction, args: Any, kwargs: Any) -> Trace:
+    """The expression tree for these arguments."""
+    return trace(kernel.source, _request(kernel, args, kwargs))
+
+
+def compile_only(kernel: JITFunction, args: Any, kwargs: Any) -> Compiled:
+    """The stages up to optimised SSA for these arguments."""
+    return compile_ssa(kernel.source, _request(kernel, args, kwargs))
+
+
+def specialise(kernel: JITFunction, arguments: Mapping[str, Any]) -> tuple[SSAFunction, LaunchSpec]:
+    """Optimised SSA and launch specification for described arguments."""
+    values, constants, options = bind(kernel, (), dict(arguments))
+    specs = tuple(described(name, value) for name, value in zip(kernel.binder.runtime, values))
+    consts = _constants(kernel, constants)
+    request = Request({s.name: s.type for s in specs}, consts, _level(kernel))  # type: ignore[misc]
+    spec = LaunchSpec(specs, consts, _options(kernel, options))
+    return compile_ssa(kernel.source, request).function, spec
+
+
+def lower_for(kernel: JITFunction, backend: str, arguments: Mapping[str, Any]) -> Source:
+    """What the named backend lowers the kernel to for described arguments."""
+    function, spec = specialise(kernel, arguments)
+    chosen = selection.named(backend)
+    return chosen.lower(_with_backend_passes(chosen, function, spec), spec)
+
+
+def _request(kernel: JITFunction, args: Any, kwargs: Any) -> Request:
+    values, constants, _ = bind(kernel, args, kwargs)
+    types, _ = _types(kernel, values)
+    return Request(types, _constants(kernel, constants), _level(kernel))
+
+
+def _level(kernel: JITFunction) -> int:
+    if kernel.opt_level is not None:
+        return kernel.opt_level
+    text = os.environ.get("MYTRITON_OPT_LEVEL", "")
+    if text not in ("", "0", "1"):
+        raise ArgumentError(f"MYTRITON_OPT_LEVEL must be 0 or 1, got {text!r}")
+    return int(text) if text else DEFAULT_OPT_LEVEL
+
+
+def _constants(kernel: JITFunction, values: Values) -> dict[str, Any]:
+    return {name: _plain(value) for name, value in zip(kernel.binder.constexprs, values)}
+
+
+def _options(kernel: JITFunction, values: Values) -> dict[str, Any]:
+    return {name: v for name, v in zip(kernel.binder.options, values) if v is not None}
+
+
+def _types(kernel: JITFunction, values: Values) -> tuple[dict[str, Any], list[ArgView | None]]:
+    found: dict[str, Any] = {}
+    views: list[ArgView | None] = []
+    for name, value in zip(kernel.binder.runtime, values):
+        found[name], view = argument_type(value, name)
+        views.append(view)
+    return found, views
+
+
+def _plain(value: Any) -> Any:
+    """A compile-time value as the kernel sees it: no ``tl.constexpr`` wrapper, no NumPy scalar."""
+    value = unwrap(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _argument_key(name: str, value: Any) -> Hashable:
+    try:
+        return argument_key(value)
+    except ArgumentError as error:
+        raise type(error)(f"argument {name!r}: {error}") from None
+
+
+def _constant_key(name: str, value: Any) -> Hashable:
+    if type(value) in _VALUE_TYPES:
+        return (type(value), value)
+    try:
+        key = fingerprint(_plain(value))
+        hash(key)
+    except TypeError as error:
+        raise ArgumentError(
+            f"argument {name!r} is a tl.constexpr and must be hashable: {error}; pass a tuple"
+        ) from None
+    return cast(Hashable, key)
+
+
+def _find_or_build(
+    kernel: JITFunction, key: Hashable, explicit: str | None, values: Values, constants: Values,
+    options: Values,
+) -> Specialisation:  # fmt: skip
+    with kernel.lock:
+        variants = kernel.specialisations.get(key, [])
+        for candidate in variants:
+            if candidate.fresh():  # another thread was faster
+                return candidate
+        made = _build(kernel, explicit, values, constants, options)
+        kernel.specialisations[key] = [*variants[1 - _VARIANTS :], made]
+        return made
+
+
+def _build(
+    kernel: JITFunction, explicit: str | None, values: Values, constants: Values, options: Values
+) -> Specialisation:
+    names = kernel.binder.runtime
+    types, views = _types(kernel, values)
+    consts = _constants(kernel, constants)
+    compiled = compile_ssa(kernel.source, Request(types, consts, _level(kernel)))
+    check_readonly(compiled, names, views)
+    _warn_once(kernel, "strides", lambda: warn_strides(kernel.__name__, names, views, values))
+    arguments = tuple(spec_of(n, types[n], v) for n, v in zip(names, views))
+    spec = LaunchSpec(arguments, consts, _options(kernel, options))
+    choice = selection.choose(
+        compiled.function, spec, explicit=explicit, decorator=kernel.backend, kernel=kernel.__name__
+    )
+    backend = choice.backend
+    function = _with_backend_passes(backend, compiled.function, spec)
+    source = backend.lower(function, spec)
+    artifact = backend.compile(source, spec) if choice.launches else None
+    if artifact is None:
+        arrays = [n for n, v in zip(names, views) if v is not None]
+        _warn_once(
+            kernel,
+            "compiled only",
+            lambda: warn_compiled_only(kernel.__name__, backend.name, arrays),
+        )
+    return Specialisation(compiled, function, spec, backend, source, artifact)
+
+
+def _with_backend_passes(backend: Any, function: SSAFunction, spec: LaunchSpec) -> SSAFunction:
+    for each in backend.passes(function, spec):
+        function = run_pass(each, function)
+    return function
+
+
+def _warn_once(kernel: JITFunction, what: str, warn: Callable[[], Any]) -> None:
+    if what not in kernel.warned and warn() is not False:
+        kernel.warned.add(what)

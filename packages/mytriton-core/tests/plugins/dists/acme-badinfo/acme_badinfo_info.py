@@ -1,0 +1,3 @@
+"""Data that fails."""
+
+INFO = 1 / 0

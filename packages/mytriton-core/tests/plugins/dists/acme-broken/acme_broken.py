@@ -1,0 +1,3 @@
+"""Fails at import."""
+
+raise RuntimeError("the plugin is out of order")

@@ -1,0 +1,5 @@
+"""Leaves at import."""
+
+import sys
+
+sys.exit(3)

@@ -1,0 +1,5 @@
+"""Never comes back."""
+
+import time
+
+time.sleep(600)

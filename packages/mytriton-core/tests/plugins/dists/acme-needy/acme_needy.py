@@ -1,0 +1,3 @@
+"""Needs a library that is not there."""
+
+import acme_native_lib  # noqa: F401

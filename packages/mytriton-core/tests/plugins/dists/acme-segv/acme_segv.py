@@ -1,0 +1,5 @@
+"""Crashes at import."""
+
+import ctypes
+
+ctypes.string_at(0)

@@ -1,0 +1,27 @@
+"""Data of the slow backend, and a wait."""
+
+import time
+
+from mytriton.plugin_api import BackendInfo, capability_table
+
+time.sleep(0.12)
+
+INFO = BackendInfo(
+    name="slow",
+    summary="a toy",
+    capabilities=capability_table(
+        [
+            "dtype.bool",
+            "dtype.f32",
+            "dtype.i32",
+            "op.add",
+            "op.addptr",
+            "op.arange",
+            "op.cmp_lt",
+            "op.load",
+            "op.mul",
+            "op.program_id",
+            "op.store",
+        ]
+    ),
+)

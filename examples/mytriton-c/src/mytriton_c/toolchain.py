@@ -15,18 +15,18 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
+import mytriton.plugin_api as mt
 import platformdirs
-from mytriton.plugin_api import MytritonError
 
 #: No fast-math, no contraction: results are those of IEEE 754, the same on every host.
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-ffp-contract=off")
 HEADER = Path(__file__).with_name("mytriton_c.h")
 
 
-class CCompilerError(MytritonError, RuntimeError):
+class CCompilerError(mt.MytritonError, RuntimeError):
     """The C compiler is missing, or refused what this backend wrote (which is a bug of ours)."""
 
 
@@ -36,9 +36,9 @@ def compiler() -> tuple[str, ...]:
     return command if shutil.which(command[0]) else ()
 
 
-@lru_cache(maxsize=None)
+@cache
 def version(command: tuple[str, ...]) -> str:
-    """First line of what the compiler says about itself."""
+    """The command, and the first line of what it says about itself."""
     answer = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     lines = (answer.stdout or answer.stderr).splitlines()
     return f"{' '.join(command)}: {lines[0] if lines else 'unknown version'}"

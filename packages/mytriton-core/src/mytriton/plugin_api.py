@@ -2,8 +2,8 @@
 
 Everything here follows the hook API's version: names are added in a minor version and removed only
 in a new generation. Whatever is imported from elsewhere in ``mytriton`` may change at any time.
-Info modules (entry-point group ``mytriton.backend_info``) import this module and nothing else;
-it does not import pluggy unless ``hookimpl`` is asked for.
+Info modules (entry-point group ``mytriton.backend_info``) import this module and nothing else: it
+loads neither NumPy nor pluggy until a name that needs them is asked for.
 """
 
 from __future__ import annotations
@@ -11,17 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .errors import CompilationError, MytritonError, Span, format_error
-from .ir import numerics
-from .ir import ops as _ops  # noqa: F401  (registers the operations)
-from .ir.expr import Param
-from .ir.features import features
-from .ir.numerics import constant_bits, decode, encode, held_dtype, round_constant, storage_dtype
-from .ir.printer import print_module
-from .ir.registry import Effect, OpDef, all_ops, effects_of
-from .ir.registry import get as get_op
-from .ir.registry import lookup as lookup_op
-from .ir.registry import register as register_op
-from .ir.registry import unregister as unregister_op
 from .ir.types import (
     BF16,
     BOOL,
@@ -51,21 +40,6 @@ from .ir.types import (
     shape_of,
     with_shape,
 )
-from .ir.values import (
-    Constant,
-    Region,
-    SSAForRange,
-    SSAFunction,
-    SSAItem,
-    SSAOp,
-    SSAOperand,
-    SSAValue,
-    next_id,
-    operand_type,
-    walk,
-)
-from .plugins.claims import default_claim, largest_block, missing_features
-from .plugins.devices import DeviceProvider, PackedArguments, device_provider, pack_arguments
 from .plugins.errors import DeviceError, MytritonBackendError, UnsupportedFeature
 from .plugins.types import (
     HOOK_API,
@@ -88,15 +62,83 @@ from .plugins.types import (
 from .runtime.argview import ArgView
 
 if TYPE_CHECKING:
+    from .ir import numerics
+    from .ir.expr import Param
+    from .ir.features import features
+    from .ir.numerics import (
+        constant_bits,
+        decode,
+        encode,
+        held_dtype,
+        round_constant,
+        storage_dtype,
+    )
+    from .ir.printer import print_module
+    from .ir.registry import Effect, OpDef, all_ops, effects_of
+    from .ir.registry import get as get_op
+    from .ir.registry import lookup as lookup_op
+    from .ir.registry import register as register_op
+    from .ir.registry import unregister as unregister_op
+    from .ir.values import (
+        Constant,
+        Region,
+        SSAForRange,
+        SSAFunction,
+        SSAItem,
+        SSAOp,
+        SSAOperand,
+        SSAValue,
+        next_id,
+        operand_type,
+        walk,
+    )
+    from .plugins.claims import default_claim, largest_block, missing_features
+    from .plugins.devices import (
+        DeviceProvider,
+        PackedArguments,
+        device_provider,
+        pack_arguments,
+    )
     from .plugins.hookspecs import hookimpl
+
+#: Names that need NumPy, the op registry or pluggy, and where they are: fetched when first used.
+_LAZY = {
+    name: (module, name)
+    for module, names in {
+        "ir.expr": "Param",
+        "ir.features": "features",
+        "ir.numerics": "constant_bits decode encode held_dtype round_constant storage_dtype",
+        "ir.printer": "print_module",
+        "ir.registry": "Effect OpDef all_ops effects_of",
+        "ir.values": "Constant Region SSAForRange SSAFunction SSAItem SSAOp SSAOperand SSAValue"
+        " next_id operand_type walk",
+        "plugins.claims": "default_claim largest_block missing_features",
+        "plugins.devices": "DeviceProvider PackedArguments device_provider pack_arguments",
+        "plugins.hookspecs": "hookimpl",
+    }.items()
+    for name in names.split()
+}
+_LAZY |= {f"{n}_op": ("ir.registry", n) for n in ("get", "lookup", "register", "unregister")}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "hookimpl":
-        from .plugins.hookspecs import hookimpl
+    from importlib import import_module
 
-        return hookimpl
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "numerics":
+        return import_module(".ir.numerics", __package__)
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    if module == "ir.registry":
+        # The operations register themselves.
+        import_module(".ir.ops", __package__)
+    found = getattr(import_module(f".{module}", __package__), attribute)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 __all__ = [

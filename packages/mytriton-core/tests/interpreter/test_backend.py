@@ -59,3 +59,9 @@ def test_an_operation_registered_later_is_supported():
 def test_storage_types_are_not_claimed():
     assert "dtype.f8e5" not in backend.INFO.capabilities
     assert "dtype.bf16" in backend.INFO.capabilities
+
+
+def test_the_structured_operations_announced_are_those_executed():
+    from mytriton.interpreter.regions import EXECUTORS
+
+    assert set(EXECUTORS) == backend.STRUCTURED

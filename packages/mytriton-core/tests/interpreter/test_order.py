@@ -74,7 +74,10 @@ def test_a_window_shifted_by_part_of_an_element_is_noticed(execute, chunks):
     raw = np.zeros(64 + 2, np.uint8)
     x, o = np.frombuffer(raw, np.float32, 16, 0), np.frombuffer(raw, np.float32, 16, 2)
     reference = raw.copy()
-    rx, ro = np.frombuffer(reference, np.float32, 16, 0), np.frombuffer(reference, np.float32, 16, 2)
+    rx, ro = (
+        np.frombuffer(reference, np.float32, 16, 0),
+        np.frombuffer(reference, np.float32, 16, 2),
+    )
     for p in range(4):
         ro[4 * p : 4 * p + 4] = rx[4 * p : 4 * p + 4] + np.float32(1)
     execute(INPLACE, x, o, grid=(4,))
@@ -97,21 +100,83 @@ def test_reading_what_an_earlier_program_stores_falls_back(execute, chunks):
     assert chunks == [4, 1, 1, 1, 1]
 
 
-def test_a_conflict_restores_stores_made_on_wrong_values(execute):
-    # q[x[0]] = p with x[0] read too early by all but the first program.
+@pytest.mark.parametrize("again", ["", "store %3, 77, none"], ids=["one store", "two stores"])
+def test_a_conflict_restores_stores_made_on_wrong_values(execute, chunks, again):
+    # q[x[0] + p] = p with x[0] read too early by all but the first program.
     text = """
     kernel f(x: ptr<i32>, q: ptr<i32>) {
       %0 = program_id {axis=0} : i32
       %1 = load x, none, none : i32
-      %2 = addptr q, %1 : ptr<i32>
-      store %2, %0, none
-      %3 = add %1, 2 : i32
-      store x, %3, none
+      %2 = add %1, %0 : i32
+      %3 = addptr q, %2 : ptr<i32>
+      AGAIN
+      store %3, %0, none
+      %4 = add %1, 2 : i32
+      store x, %4, none
+    }
+    """.replace("AGAIN", again)
+    x, q = np.zeros(1, np.int32), np.full(10, -1, np.int32)
+    execute(text, x, q, grid=(4,))
+    assert q.tolist() == [0, -1, -1, 1, -1, -1, 2, -1, -1, 3]
+    assert chunks == [4, 1, 1, 1, 1]
+
+
+def test_a_program_does_not_see_the_store_of_a_later_one(execute, chunks):
+    text = """
+    kernel f(x: ptr<i32>, o: ptr<i32>) {
+      %0 = program_id {axis=0} : i32
+      %1 = addptr x, %0 : ptr<i32>
+      store %1, 7, none
+      %2 = addptr %1, 1 : ptr<i32>
+      %3 = load %2, none, none : i32
+      %4 = addptr o, %0 : ptr<i32>
+      store %4, %3, none
     }
     """
-    x, q = np.zeros(1, np.int32), np.full(8, -1, np.int32)
-    execute(text, x, q, grid=(4,))
-    assert q.tolist() == [0, -1, 1, -1, 2, -1, 3, -1]
+    x, out = np.arange(5, dtype=np.int32), np.zeros(4, np.int32)
+    execute(text, x, out, grid=(4,))
+    assert out.tolist() == [1, 2, 3, 4]
+    assert chunks == [4, 1, 1, 1, 1]
+
+
+def test_the_last_reader_is_remembered_when_an_earlier_program_reads_again(execute, chunks):
+    # Element 4 is read by program 3, then by program 1, then stored by program 2.
+    text = """
+    kernel f(x: ptr<i32>, o: ptr<i32>) {
+      %0 = program_id {axis=0} : i32
+      %1 = sub 7, %0 : i32
+      %2 = addptr x, %1 : ptr<i32>
+      %3 = load %2, none, none : i32
+      %4 = add %0, 3 : i32
+      %5 = addptr x, %4 : ptr<i32>
+      %6 = load %5, none, none : i32
+      %7 = addptr %5, -1 : ptr<i32>
+      store %7, 100, none
+      %8 = add %3, %6 : i32
+      %9 = addptr o, %0 : ptr<i32>
+      store %9, %8, none
+    }
+    """
+    x, out = np.arange(8, dtype=np.int32), np.zeros(4, np.int32)
+    execute(text, x, out, grid=(4,))
+    assert out.tolist() == [7 + 3, 6 + 4, 5 + 5, 100 + 6]
+    assert chunks == [4, 1, 1, 1, 1]
+
+
+def test_stores_of_different_trips_are_ordered_by_program(execute):
+    text = """
+    kernel f(o: ptr<i32>) {
+      %0 = program_id {axis=0} : i32
+      for %1 in range(0, 3, 1) {
+        %2 = add %0, %1 : i32
+        %3 = addptr o, %2 : ptr<i32>
+        store %3, %0, none
+      }
+    }
+    """
+    out = np.full(6, -1, np.int32)
+    execute(text, out, grid=(4,))
+    assert out.tolist() == [0, 1, 2, 3, 3, 3]
 
 
 def test_an_index_that_is_only_wrong_when_read_too_early_is_no_error(execute):

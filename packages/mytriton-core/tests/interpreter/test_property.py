@@ -55,7 +55,9 @@ class Emitter:
         total = self.vector(f"add {lanes}, {offset}")
         if dependent:
             total = self.vector(f"add {total}, {acc}")
-        ptr = self.vector(f"addptr a{which}, {self.vector(f'and {total}, {elements - 1}')}", f"ptr<{dtype}>")
+        ptr = self.vector(
+            f"addptr a{which}, {self.vector(f'and {total}, {elements - 1}')}", f"ptr<{dtype}>"
+        )
         mask = self.vector(f"cmp_lt %1, {limit}", "bool")
         if kind == "store":
             value = self.vector(f"cast {acc} {{dtype={dtype}}}", dtype)
@@ -70,7 +72,9 @@ class Emitter:
         result, index, arg = (f"%{self.count + k}" for k in range(3))
         self.count += 3
         ty = f"vector<{LANES} x i32>"
-        self.lines.append(f"{result} = for {index} in range(0, {stop}, 1) iter_args({arg} = {acc}) : {ty} {{")
+        self.lines.append(
+            f"{result} = for {index} in range(0, {stop}, 1) iter_args({arg} = {acc}) : {ty} {{"
+        )
         inner = self.vector(f"add {arg}, {index}")
         for step in body:
             inner = self.access(*step, inner)
@@ -129,7 +133,13 @@ class Reference:
 
 
 @settings(max_examples=400, deadline=None)
-@given(arguments, programs, st.integers(1, 6), st.sampled_from([8, 1 << 15]), st.randoms(use_true_random=False))
+@given(
+    arguments,
+    programs,
+    st.integers(1, 6),
+    st.sampled_from([8, 1 << 15]),
+    st.randoms(use_true_random=False),
+)
 def test_memory_is_as_after_running_programs_in_sequence(args, steps, grid, chunk, random):
     memory = np.array([random.randrange(256) for _ in range(BYTES)], np.uint8)
     expected = bytearray(memory.tobytes())

@@ -49,18 +49,25 @@ def test_loads_and_stores_out_of_bounds_are_told_apart(execute):
     error = findings(execute, SHIFTED, np.zeros(6, "f4"), np.zeros(7, "f4"), 0, grid=(2,))
     assert [(f.argument, f.count) for f in error.findings] == [("x", 2), ("o", 1)]
     assert "2 problems in kernel 'shifted'" in str(error)
-    assert "load of x[6] in program (1, 0, 0) is out of bounds (valid: 0 to 5) (and 1 more" in str(error)
+    assert "load of x[6] in program (1, 0, 0) is out of bounds (valid: 0 to 5) (and 1 more" in str(
+        error
+    )
     assert "kernel.ssa:9:" in str(error)
 
 
-SAME_ELEMENT = "kernel f(o: ptr<i32>) {{\n %0 = program_id {{axis=0}} : i32\n store o, {v}, none\n}}\n"
+SAME_ELEMENT = (
+    "kernel f(o: ptr<i32>) {{\n %0 = program_id {{axis=0}} : i32\n store o, {v}, none\n}}\n"
+)
 
 
 def test_programs_that_store_different_values_to_one_element(execute):
     error = findings(execute, SAME_ELEMENT.format(v="%0"), np.zeros(1, "i4"), grid=(3,))
     (found,) = error.findings
     assert (found.kind, found.argument, found.index, found.count) == ("conflict", "o", 0, 2)
-    assert "store of o[0] in program (1, 0, 0) overwrites what was stored by program (0, 0, 0)" in str(found)
+    assert (
+        "store of o[0] in program (1, 0, 0) overwrites what was stored by program (0, 0, 0)"
+        in str(found)
+    )
 
 
 def test_programs_that_store_the_same_value_are_fine(execute):
@@ -71,13 +78,18 @@ def test_a_program_that_loads_what_another_stored(execute):
     memory = np.zeros(12, np.float32)
     error = findings(execute, SHIFTED, memory[:8], memory[4:], 0, grid=(2,))
     assert [f.kind for f in error.findings] == ["conflict"]
-    assert "load of x[4] in program (1, 0, 0) sees what was stored by program (0, 0, 0)" in str(error)
+    assert "load of x[4] in program (1, 0, 0) sees what was stored by program (0, 0, 0)" in str(
+        error
+    )
 
 
 def test_a_program_that_overwrites_what_another_loaded(execute):
     memory = np.zeros(12, np.float32)
     error = findings(execute, SHIFTED, memory[4:], memory[:8], 0, grid=(2,))
-    assert "store of o[4] in program (1, 0, 0) overwrites what was loaded by program (0, 0, 0)" in str(error)
+    assert (
+        "store of o[4] in program (1, 0, 0) overwrites what was loaded by program (0, 0, 0)"
+        in str(error)
+    )
 
 
 def test_an_update_in_place_is_no_conflict(execute):

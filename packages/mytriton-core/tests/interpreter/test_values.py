@@ -55,7 +55,9 @@ def test_integers_wrap(execute, op, ty):
     x = [info.max, info.min, 3, info.max, 7, 1, info.max, info.min]
     y = [1, 1, 5, info.max, 2, info.max, 2, info.max]
     python = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__}[op]
-    wanted = [(python(a, b) - info.min) % 2**bits + info.min for a, b in zip(map(int, x), map(int, y))]
+    wanted = [
+        (python(a, b) - info.min) % 2**bits + info.min for a, b in zip(map(int, x), map(int, y))
+    ]
     got = binary(execute, op, np.array(x, dtype), np.array(y, dtype), ty)
     assert got.tolist() == wanted
 

@@ -44,7 +44,7 @@ def test_header():
 
 
 def test_spaces_blank_lines_and_windows_line_ends():
-    function = parse('\n kernel  f( x :ptr<f32> ){\r\n\r\n   store  x ,1.0,  none  \r\n }\r\n\n')
+    function = parse("\n kernel  f( x :ptr<f32> ){\r\n\r\n   store  x ,1.0,  none  \r\n }\r\n\n")
     assert function.body[0].operands == (Param("x", PointerType(F32)), Constant(1.0, F32), None)
 
 
@@ -253,10 +253,9 @@ def test_hostile_text_is_a_parse_error_or_a_function(text):
     for hostile in (text, "kernel f(x: ptr<f32>, n: i32) {\n" + text + "\n}"):
         try:
             function = parse(hostile)
-        except ParseError as error:
-            assert str(error).startswith("line ")
-        else:
-            round_trip(function)
+        except ParseError:  # and nothing else
+            continue
+        round_trip(function)
 
 
 @given(st.text())

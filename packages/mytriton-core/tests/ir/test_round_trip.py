@@ -25,9 +25,21 @@ from mytriton.ir.values import Constant, Region, SSAForRange, SSAFunction, SSAOp
 
 SCALARS = [BOOL, I8, I32, I64, U64, F16, BF16, F32, F64]
 TYPES = [*SCALARS, PointerType(F32), BlockType((4,), F32), BlockType((2, 8), PointerType(I8))]
-OPCODES = ["add", "select", "cmp_lt", "load", "store", "addptr", "full", "test.scale", "exp", "cast"]
+OPCODES = [
+    "add",
+    "select",
+    "cmp_lt",
+    "load",
+    "store",
+    "addptr",
+    "full",
+    "test.scale",
+    "exp",
+    "cast",
+]
 PARAMS = [
-    Param(name, ty) for name, ty in zip(["x", "nan", "é", "a b", "n", "v0"], TYPES[2:8], strict=True)
+    Param(name, ty)
+    for name, ty in zip(["x", "nan", "é", "a b", "n", "v0"], TYPES[2:8], strict=True)
 ]
 
 
@@ -89,7 +101,9 @@ class Body:
         args = tuple(self.value() for _ in range(self.draw(st.integers(0, 2))))
         self.scope.extend(args)
         body = self.items(depth)
-        return Region(args, body, tuple(self.operand() for _ in range(self.draw(st.integers(0, 2)))))
+        return Region(
+            args, body, tuple(self.operand() for _ in range(self.draw(st.integers(0, 2))))
+        )
 
     def loop(self, depth):
         start = self.operand()

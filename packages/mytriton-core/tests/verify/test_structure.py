@@ -31,12 +31,19 @@ def message_of(*items, params=(X, V)):
     return caught.value.message
 
 
-def loop(number, body, *, carried=(), step=1, **more):
+def loop(number, body, *, carried=(), **more):
     """``for`` over four trips; ``carried`` is (initial, argument, yielded, result) tuples."""
     inputs, args, yields, results = zip(*carried, strict=True) if carried else ((), (), (), ())
-    bounds = {"start": Constant(0, I32), "stop": Constant(4, I32), "step": Constant(step, I32)}
-    fields = {"index": value(number, I32), **bounds, "carried_inputs": inputs,
-              "carried_args": args, "body": list(body), "yields": yields, "results": results}
+    bounds = {"start": Constant(0, I32), "stop": Constant(4, I32), "step": Constant(1, I32)}
+    fields = {
+        "index": value(number, I32),
+        **bounds,
+        "carried_inputs": inputs,
+        "carried_args": args,
+        "body": list(body),
+        "yields": yields,
+        "results": results,
+    }
     return SSAForRange(**{**fields, **more})  # fmt: skip
 
 
@@ -356,5 +363,5 @@ def test_carried_values_keep_their_type(lane, types):
 
 
 def test_nested_loops_obey_the_same_rules():
-    inner = loop(5, [], step=0)
+    inner = loop(5, [], step=Constant(0, I32))
     assert message_of(loop(0, [inner])) == "for: the step must be positive, got 0 (i32)"

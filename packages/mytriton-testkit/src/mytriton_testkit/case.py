@@ -46,7 +46,11 @@ class Case:
     ``arguments(rng)`` returns every kernel argument by name: NumPy arrays (outputs too, filled with
     a sentinel), numbers, and compile-time values. ``expected(arguments)`` gets a deep copy of the
     inputs as they were before the launch and returns, for each output array by name, the value it
-    must have afterwards, computed independently in float64 (exactly for integers).
+    must have afterwards, computed independently in float64 (exactly for integers) and rounded once
+    to the dtype of the output. Arrays of ``bfloat16`` have the dtype of ``ml_dtypes``.
+
+    With ``EXACT`` the bits of the result must agree (``-0.0`` is not ``0.0``; any NaN is as good as
+    another); with every other tolerance NaN and infinities must be where they are expected.
     """
 
     id: str
@@ -65,4 +69,8 @@ class Case:
     options: Mapping[str, Any] = field(default_factory=dict)
     #: For ``scale_by="terms"``: number of terms each output element sums.
     terms: int = 1
+    #: For ``scale_by="terms"``: for each output, the sum of the terms' magnitudes per element. An
+    #: element may then be off by ``ulp * terms * u * magnitude`` (``u``: half an ulp of 1 in the
+    #: output type) on top of one rounding. ``None``: the magnitude of the expected value.
+    magnitude: Callable[[Arguments], Mapping[str, Any]] | None = None
     note: str = ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ..interpreter import backend
 from ..ir.values import SSAFunction
+from .builtin_info import INFO
 from .hookspecs import hookimpl
 from .types import Artifact, Availability, BackendInfo, Device, LaunchSpec, Source
 
 
 @hookimpl
 def mytriton_backend_info() -> BackendInfo:
-    return backend.INFO
+    return INFO
 
 
 @hookimpl

@@ -252,11 +252,10 @@ class _Look:
     def failed(self) -> Candidate:
         record = self.record
         assert record.error is not None
-        record.error.requested_by = self.named
         reason = record.reason if record.state is not State.BROKEN else str(record.error)
         return Candidate(
-            record, record.state.value, reason, record.hint, error=record.error,
-            worth_mentioning=True,
+            record, record.state.value, reason, record.hint,
+            error=record.error.again(self.named), worth_mentioning=True,
         )  # fmt: skip
 
     def unavailable(self, can_emit: bool) -> Candidate:

@@ -157,7 +157,7 @@ class Scan:
 
 def builtin_record() -> Record:
     """The interpreter, which is a backend like any other but for its name."""
-    from ..interpreter.backend import INFO
+    from .builtin_info import INFO
 
     entry = Entry(
         INTERPRETER, "mytriton.plugins.builtin", Distribution(CORE_DIST, core_version())

@@ -40,6 +40,14 @@ class MytritonBackendError(MytritonError):
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
 
+    def again(self, requested_by: str = "") -> MytritonBackendError:
+        """The same error to raise once more (one object raised twice would collect tracebacks)."""
+        new = type(self)(
+            self.message, backend=self.backend, requested_by=requested_by, hint=self.hint
+        )
+        new.__cause__ = self.__cause__
+        return new
+
 
 class UnknownBackendError(MytritonBackendError, LookupError, ValueError):
     """MT-B01: no backend has this name, and none is known to exist under it."""

@@ -7,13 +7,15 @@ harms nobody else. A trailing argument may be added in a minor version; nothing 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from ..ir.values import SSAFunction
-from ..runtime.argview import ArgView
 from .types import Artifact, Availability, BackendInfo, Claim, Decline, Event, LaunchSpec, Source
+
+if TYPE_CHECKING:
+    from ..ir.values import SSAFunction
+    from ..runtime.argview import ArgView
 
 hookspec = pluggy.HookspecMarker("mytriton")
 hookimpl = pluggy.HookimplMarker("mytriton")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ..runtime.argview import ArgView
 
 _warned: set[object] = set()
+#: How observers are called in pluggy, so that no backend is taken for one.
+_OBSERVER = "plugin:"
 
 
 def warn_once(key: object, message: str, category: type[Warning]) -> None:
@@ -137,7 +139,7 @@ class Manager:
             if record.error is None:
                 self._load(record)
             if record.error is not None and variables.flag("MYTRITON_STRICT_PLUGINS"):
-                raise record.error from record.cause
+                raise record.error.again() from record.cause
             return record.error is None
 
     def _load(self, record: Record) -> None:
@@ -148,6 +150,13 @@ class Manager:
             return
         try:
             self._register(plugin, record.name, record.dist or record.name, backend=record.name)
+            for other in self._every_record():
+                if other is not record and other.plugin is plugin:
+                    raise PluginInterfaceError(
+                        f"plugin {record.dist or record.name}: one module provides the backends"
+                        f" {other.name!r} and {record.name!r}; give each a module of its own",
+                        backend=record.name,
+                    )
             record.plugin = plugin
             if record._info is None:
                 found = self.call(record, "mytriton_backend_info")
@@ -159,7 +168,7 @@ class Manager:
         if record.error is None:
             # Until it is probed; nobody sees this.
             record.state = State.READY
-        else:
+        elif record.plugin is plugin:
             self._unregister(plugin)
 
     def _register(self, plugin: Any, name: str, owner: str, *, backend: str) -> None:
@@ -167,8 +176,11 @@ class Manager:
 
         interface.check(plugin, owner, backend=backend)
         pm = self.pluggy()
+        if pm.is_registered(plugin):
+            return
         try:
-            pm.register(plugin, name)
+            # A module that was replaced since may still be there under the plain name.
+            pm.register(plugin, name if not backend else f"{name}#{id(plugin)}")
             pm.check_pending()
         except Exception as e:
             self._unregister(plugin)
@@ -209,10 +221,16 @@ class Manager:
     def call(self, record: Record, hook: str, **arguments: Any) -> Any:
         """Call a hook of one backend, wrappers of observers included; ``None`` if it has none."""
         pm = self.pluggy()
+        if not pm.is_registered(record.plugin):
+            # It was loaded before a refresh; whoever still holds it may still use it.
+            with self.lock:
+                self._register(record.plugin, record.name, record.dist, backend=record.name)
         others = [
-            r.plugin
-            for r in self._every_record()
-            if r.plugin is not None and r.plugin is not record.plugin
+            plugin
+            for name, plugin in pm.list_name_plugin()
+            if plugin is not None
+            and plugin is not record.plugin
+            and not name.startswith(_OBSERVER)
         ]
         return pm.subset_hook_caller(hook, others)(**arguments)
 
@@ -240,7 +258,7 @@ class Manager:
         assert self._observers is not None
         try:
             plugin = entry.load()
-            self._register(plugin, f"plugin:{entry.name}", entry.dist.name, backend="")
+            self._register(plugin, _OBSERVER + entry.name, entry.dist.name, backend="")
         except (Exception, SystemExit) as e:
             if variables.flag("MYTRITON_STRICT_PLUGINS"):
                 raise
@@ -261,7 +279,7 @@ class Manager:
             try:
                 yield caller(**arguments)
             except Exception as e:
-                name = pm.get_name(plugin)
+                name = (pm.get_name(plugin) or "?").removeprefix(_OBSERVER).partition("#")[0]
                 text = f"{hook} of plugin {name!r} raised {type(e).__name__}: {e}; it is ignored"
                 warn_once(("shared", name, hook), text, MytritonPluginWarning)
 

@@ -100,8 +100,9 @@ def hook_api(record: Record, wanted: str) -> str:
     offered = f"{generation}.0" if minor == 0 else f"{generation}.0 to {generation}.{minor}"
     return (
         f"backend {record.name!r} ({_dist(record)}) is built for hook API {wanted}; this"
-        f" mytriton-core {core_version()} offers {offered}. Install a {record.dist or 'plugin'}"
-        f" built for hook API {generation}, or a mytriton-core that offers {wanted}."
+        f" mytriton-core {core_version()} offers {offered}. Install a version of"
+        f" {record.dist or 'the plugin'} built for {offered}, or a mytriton-core that offers"
+        f" {wanted}."
         " The plugin was not imported."
     )
 

@@ -22,10 +22,10 @@ from .errors import (
 )
 from .known import KNOWN, installs_for, is_first_party
 from .loaded import LoadedBackend
-from .manager import MANAGER, warn_once
+from .manager import MANAGER, emit_event, warn_once
 from .report import Considered, SelectionReport, arguments_text
 from .sources import config, selection_key, use_backend
-from .types import BackendInfo, LaunchSpec, State
+from .types import BackendInfo, Event, LaunchSpec, State
 
 __all__ = [
     "Choice", "choose", "config", "explain", "named", "refresh_backends", "register_backend",
@@ -73,10 +73,9 @@ def choose(
     assert outcome.chosen.backend is not None
     if len(outcome.report.requested) != 1:
         _mention_better(outcome)
-    return Choice(
-        outcome.chosen.backend, outcome.report.launches, outcome.report,
-        len(outcome.report.requested) != 1,
-    )  # fmt: skip
+    report, backend = outcome.report, outcome.chosen.backend
+    emit_event(Event("selection", report.kernel, backend.name, {"report": report}))
+    return Choice(backend, report.launches, report, len(report.requested) != 1)
 
 
 def explain(
@@ -266,7 +265,7 @@ def named(name: str, *, requested_by: str = "") -> LoadedBackend:
         raise BackendUnavailableError(text, backend=name, requested_by=requested_by)
     if not MANAGER.load(record):
         assert record.error is not None
-        raise record.error
+        raise record.error.again(requested_by)
     backend = LoadedBackend(record)
     if backend.state is State.UNAVAILABLE:
         text = messages.unavailable(record, requested_by, record.reason, record.hint, False)

@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Hashable, Sequence
 from contextvars import ContextVar, Token
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -158,16 +157,20 @@ def project_backend() -> tuple[str, str]:
     if _project is None:
         _project = "", ""
         try:
-            here = Path.cwd()
+            folder = os.getcwd()
         except OSError:
             return _project
-        for folder in (here, *here.parents):
-            file = folder / "pyproject.toml"
-            if file.is_file():
+        while True:
+            file = os.path.join(folder, "pyproject.toml")
+            if os.path.isfile(file):
                 found = _read_project(file)
                 if found:
                     _project = found, f"[tool.mytriton] in {file}"
                 break
+            above = os.path.dirname(folder)
+            if above == folder:
+                break
+            folder = above
     return _project
 
 
@@ -177,13 +180,14 @@ def forget_project() -> None:
     _project = None
 
 
-def _read_project(file: Path) -> str:
+def _read_project(file: str) -> str:
     try:
-        text = file.read_text(encoding="utf-8")
+        with open(file, encoding="utf-8") as stream:
+            text = stream.read()
     except (OSError, UnicodeDecodeError):
         return ""
     # One setting of one table: no TOML reader is needed, and Python 3.10 has none.
-    table = re.search(r"^\[tool\.mytriton\][ \t]*(?:#.*)?$(.*?)(?=^\[|\Z)", text, re.M | re.S)
+    table = re.search(r"^\[tool\.mytriton\][ \t]*(?:#[^\n]*)?$(.*?)(?=^\[|\Z)", text, re.M | re.S)
     value = table and _SETTING.search(table[1])
     return ",".join(re.findall(r"[\"']([^\"']*)[\"']", value[1])) if value else ""
 

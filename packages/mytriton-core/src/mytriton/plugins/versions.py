@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -61,12 +62,13 @@ def _is_about_core(requirement: str) -> bool:
 
 def unmet_requirement(dist: Distribution) -> str:
     """The requirement on core that the running version does not meet, or ``""``."""
-    if not dist.core_requirements:
+    running = core_version()
+    doubtful = [text for text in dist.core_requirements if not _plainly_met(text, running)]
+    if not doubtful:
         return ""
     from packaging.requirements import InvalidRequirement, Requirement
 
-    running = core_version()
-    for text in dist.core_requirements:
+    for text in doubtful:
         try:
             requirement = Requirement(text)
         except InvalidRequirement:
@@ -79,3 +81,28 @@ def unmet_requirement(dist: Distribution) -> str:
         if not requirement.specifier.contains(running, prereleases=True):
             return ",".join(sorted(map(str, requirement.specifier), reverse=True))
     return ""
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9._-]+\s*\(?\s*((?:(?:>=|<)\s*\d+(?:\.\d+)*\s*,?\s*)*)\)?\s*\Z")
+_BOUND = re.compile(r"(>=|<)\s*(\d+(?:\.\d+)*)")
+_FINAL = re.compile(r"\d+(?:\.\d+)*\Z")
+
+
+def _plainly_met(requirement: str, running: str) -> bool:
+    """Whether a requirement of the usual form (``>=0.3,<0.4``, no marker) is met by a final
+    version. Spares importing packaging, which takes longer than reading a hundred distributions."""
+    match = _PLAIN.match(requirement)
+    if match is None or not _FINAL.match(running):
+        return False
+    have = _numbers(running)
+    for operator, bound in _BOUND.findall(match[1]):
+        want = _numbers(bound)
+        size = max(len(have), len(want))
+        left, right = (v + (0,) * (size - len(v)) for v in (have, want))
+        if (left >= right) is not (operator == ">="):
+            return False
+    return True
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))

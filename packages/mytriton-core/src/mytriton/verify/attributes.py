@@ -6,13 +6,12 @@ from typing import Any
 
 from ..errors import VerificationError
 from ..ir.registry import OpDef
+from ..ir.text import MAX_DEPTH
 from ..ir.types import BlockType, PointerType, ScalarType
 from ..ir.values import SSAOp
 
 #: What an attribute may hold (tuples of these too): what the text form can say.
 _PLAIN = (bool, int, float, str, ScalarType, PointerType, BlockType, type(None))
-#: Deeper tuples than this are refused, here and by the parser.
-MAX_DEPTH = 32
 
 
 def is_plain(value: Any, depth: int = 0) -> bool:

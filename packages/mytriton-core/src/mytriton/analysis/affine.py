@@ -1,0 +1,311 @@
+"""Linear forms: which blocks are ``base + sum(stride[d] * index[d])``.
+
+Offsets, pointers and masks of most kernels are: a backend then addresses memory by a scalar base
+and one stride per axis, and a mask ``offsets < n`` by how many lanes of an axis pass. Bases and
+strides are *scalar expressions*: ints, scalar SSA operands, and sums and products of them. They are
+meant to be evaluated in the target's index arithmetic (64 bits): a value that flows only into
+offsets and masks may (language.md section 3), which also keeps ``base + BLOCK`` from wrapping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Union
+
+from ..ir.expr import Param
+from ..ir.types import BOOL, I32, ScalarType, element_of, is_pointer, shape_of
+from ..ir.values import (
+    Constant,
+    SSAForRange,
+    SSAFunction,
+    SSAItem,
+    SSAOp,
+    SSAOperand,
+    SSAValue,
+    operand_type,
+)
+
+
+@dataclass(frozen=True)
+class BaseOf:
+    """The base of a loop-carried block: a scalar that a backend carries round the loop instead."""
+
+    value: SSAValue
+
+
+@dataclass(frozen=True)
+class Binary:
+    """``lhs op rhs`` of scalar expressions; ``op`` is ``"+"``, ``"-"`` or ``"*"``."""
+
+    op: str
+    lhs: Scalar
+    rhs: Scalar
+
+
+Scalar = Union[int, SSAValue, Param, BaseOf, Binary]
+
+
+def add(a: Scalar, b: Scalar) -> Scalar:
+    """``a + b``, simplified."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    if a == 0:
+        return b
+    return a if b == 0 else Binary("+", a, b)
+
+
+def sub(a: Scalar, b: Scalar) -> Scalar:
+    """``a - b``, simplified."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    if a == b:
+        return 0
+    return a if b == 0 else Binary("-", a, b)
+
+
+def mul(a: Scalar, b: Scalar) -> Scalar:
+    """``a * b``, simplified."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    if a == 0 or b == 0:
+        return 0
+    if a == 1:
+        return b
+    return a if b == 1 else Binary("*", a, b)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """``base + sum(strides[d] * index[d])``, in elements from ``root`` for pointers."""
+
+    base: Scalar
+    strides: tuple[Scalar, ...] = ()
+    root: Param | None = None
+
+    @property
+    def uniform(self) -> bool:
+        """Whether every lane has the same value."""
+        return all(s == 0 for s in self.strides)
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A mask that holds where ``index[d] < bound`` for every bound of every axis and every
+    (scalar, boolean) condition holds."""
+
+    bounds: tuple[tuple[Scalar, ...], ...]
+    conditions: tuple[SSAOperand, ...] = ()
+
+
+@dataclass
+class Affine:
+    """Linear forms and masks of a function, by number of the SSA value."""
+
+    linear: dict[int, Linear] = field(default_factory=dict)
+    masks: dict[int, Mask] = field(default_factory=dict)
+
+    def of(self, operand: SSAOperand) -> Linear | None:
+        """The linear form of an operand; every integer scalar and pointer parameter has one."""
+        if isinstance(operand, Constant):
+            return Linear(int(operand.value)) if operand.ty.is_integer() else None
+        if isinstance(operand, Param):
+            return Linear(0, (), operand) if is_pointer(operand.ty) else _scalar(operand)
+        if isinstance(operand, SSAValue):
+            return self.linear.get(operand.id) or _scalar(operand)
+        return None
+
+    def mask(self, operand: SSAOperand) -> Mask | None:
+        """The mask an operand is, when it has the form."""
+        if isinstance(operand, SSAValue) and operand.id in self.masks:
+            return self.masks[operand.id]
+        if operand is not None and operand_type(operand) == BOOL:
+            return Mask((), (operand,))
+        return None
+
+
+def _scalar(operand: SSAValue | Param) -> Linear | None:
+    ty = operand.ty
+    return Linear(operand) if isinstance(ty, ScalarType) and ty.is_integer() else None
+
+
+def affine(function: SSAFunction) -> Affine:
+    """Analyse a function. Values without a linear form are left out: a backend computes those."""
+    found = Affine()
+    _region(function.body, found)
+    return found
+
+
+def _region(items: list[SSAItem], found: Affine) -> None:
+    for item in items:
+        if isinstance(item, SSAForRange):
+            _loop(item, found)
+        else:
+            _operation(item, found)
+            for region in item.regions:
+                _region(region.body, found)
+
+
+def _operation(op: SSAOp, found: Affine) -> None:
+    rule = _RULES.get(op.opcode)
+    if rule is None or not isinstance(op.result, SSAValue):
+        return
+    if element_of(op.result.ty) == BOOL:
+        if (mask := _mask(op, found)) is not None:
+            found.masks[op.result.id] = mask
+        return
+    form = rule(op, found)
+    # A scalar that is not a pointer is its own best name.
+    if form is not None and (shape_of(op.result.ty) or is_pointer(op.result.ty)):
+        found.linear[op.result.id] = form
+
+
+def _forms(op: SSAOp, found: Affine) -> tuple[Linear, Linear] | None:
+    """The forms of both operands, stretched to the rank of the result."""
+    assert isinstance(op.result, SSAValue)
+    rank = len(shape_of(op.result.ty))
+    forms = [_stretched(found.of(operand), rank) for operand in op.operands]
+    return (forms[0], forms[1]) if forms[0] is not None and forms[1] is not None else None
+
+
+def _stretched(form: Linear | None, rank: int) -> Linear | None:
+    if form is None:
+        return None
+    missing = rank - len(form.strides)
+    return Linear(form.base, (0,) * missing + form.strides, form.root)
+
+
+def _sum(combine: Callable[[Scalar, Scalar], Scalar]) -> Callable[[SSAOp, Affine], Linear | None]:
+    def rule(op: SSAOp, found: Affine) -> Linear | None:
+        if (pair := _forms(op, found)) is None:
+            return None
+        a, b = pair
+        strides = tuple(map(combine, a.strides, b.strides))
+        return Linear(combine(a.base, b.base), strides, a.root or b.root)
+
+    return rule
+
+
+def _product(op: SSAOp, found: Affine) -> Linear | None:
+    if (pair := _forms(op, found)) is None:
+        return None
+    a, b = pair
+    if not b.uniform:
+        a, b = b, a
+    if not b.uniform:
+        return None
+    return Linear(mul(a.base, b.base), tuple(mul(s, b.base) for s in a.strides))
+
+
+def _arange(op: SSAOp, found: Affine) -> Linear | None:
+    return Linear(op.attrs["start"], (1,))
+
+
+def _expand_dims(op: SSAOp, found: Affine) -> Linear | None:
+    form, axis = found.of(op.operands[0]), op.attrs["axis"]
+    if form is None:
+        return None
+    return Linear(form.base, (*form.strides[:axis], 0, *form.strides[axis:]), form.root)
+
+
+def _zeros(op: SSAOp, found: Affine) -> Linear | None:
+    dtype, shape = op.attrs["dtype"], op.attrs["shape"]
+    return Linear(0, (0,) * len(shape)) if dtype.is_integer() else None
+
+
+def _full(op: SSAOp, found: Affine) -> Linear | None:
+    form = found.of(op.operands[0])
+    if form is None or form.strides or not op.attrs["dtype"].is_integer():
+        return None
+    # A conversion on the way could change the value.
+    if operand_type(op.operands[0]) != op.attrs["dtype"]:
+        return None
+    return Linear(form.base, (0,) * len(op.attrs["shape"]))
+
+
+def _cast(op: SSAOp, found: Affine) -> Linear | None:
+    form, dtype = found.of(op.operands[0]), op.attrs["dtype"]
+    source = operand_type(op.operands[0])
+    # Widening keeps the value of every integer; anything else may not.
+    widens = source is not None and dtype.is_signed() and element_of(source) == I32
+    return form if form is not None and form.strides and widens and dtype.bits > 32 else None
+
+
+def _no_form(op: SSAOp, found: Affine) -> Linear | None:
+    return None
+
+
+#: Rules that give a linear form. An operation without one gives none.
+_RULES: dict[str, Callable[[SSAOp, Affine], Linear | None]] = {
+    "add": _sum(add), "addptr": _sum(add), "sub": _sum(sub), "mul": _product, "arange": _arange,
+    "expand_dims": _expand_dims, "zeros": _zeros, "full": _full, "cast": _cast,
+    "cmp_lt": _no_form, "and": _no_form,
+}  # fmt: skip
+
+
+def _mask(op: SSAOp, found: Affine) -> Mask | None:
+    assert isinstance(op.result, SSAValue)
+    rank = len(shape_of(op.result.ty))
+    if op.opcode == "cmp_lt":
+        return _comparison(op, found, rank)
+    if op.opcode == "and":
+        a, b = (_stretched_mask(found.mask(operand), rank) for operand in op.operands)
+        if a is None or b is None:
+            return None
+        bounds = tuple(x + y for x, y in zip(a.bounds, b.bounds))
+        return Mask(bounds, a.conditions + b.conditions)
+    if op.opcode == "expand_dims" and (inner := found.mask(op.operands[0])) is not None:
+        axis = op.attrs["axis"]
+        return Mask((*inner.bounds[:axis], (), *inner.bounds[axis:]), inner.conditions)
+    return None
+
+
+def _comparison(op: SSAOp, found: Affine, rank: int) -> Mask | None:
+    if rank == 0:
+        return None  # a scalar condition stands for itself
+    if (pair := _forms(op, found)) is None:
+        return None
+    a, b = pair
+    axes = [d for d, s in enumerate(a.strides) if s != 0]
+    # lhs rises by one along a single axis and rhs is the same everywhere: index < rhs - base.
+    if not b.uniform or len(axes) != 1 or a.strides[axes[0]] != 1:
+        return None
+    limit = sub(b.base, a.base)
+    return Mask(tuple((limit,) if d == axes[0] else () for d in range(rank)))
+
+
+def _stretched_mask(mask: Mask | None, rank: int) -> Mask | None:
+    if mask is None:
+        return None
+    return Mask(((),) * (rank - len(mask.bounds)) + mask.bounds, mask.conditions)
+
+
+def _loop(loop: SSAForRange, found: Affine) -> None:
+    """Carried blocks keep their strides when every trip only moves their base."""
+    assumed: dict[int, Linear] = {}
+    for arg, start in zip(loop.carried_args, loop.carried_inputs):
+        form = found.of(start)
+        if form is not None and (shape_of(arg.ty) or is_pointer(arg.ty)):
+            assumed[arg.id] = Linear(BaseOf(arg), form.strides, form.root)
+    while True:
+        trial = Affine(found.linear | assumed, dict(found.masks))
+        _region(loop.body, trial)
+        wrong = [
+            arg.id
+            for arg, end in zip(loop.carried_args, loop.yields)
+            if arg.id in assumed and not _same_shape(trial.of(end), assumed[arg.id])
+        ]
+        if not wrong:
+            break
+        for number in wrong:
+            del assumed[number]
+    found.linear.update(trial.linear)
+    found.masks.update(trial.masks)
+    for arg, result in zip(loop.carried_args, loop.results):
+        if arg.id in assumed:
+            form = assumed[arg.id]
+            found.linear[result.id] = Linear(BaseOf(result), form.strides, form.root)
+
+
+def _same_shape(form: Linear | None, assumed: Linear) -> bool:
+    return form is not None and form.strides == assumed.strides and form.root == assumed.root

@@ -1,0 +1,165 @@
+"""Axis information is checked against the values themselves: whatever is claimed must be true."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mytriton as triton
+import mytriton.language as tl
+from mytriton.analysis.axis import axis_info
+from mytriton.ir.types import shape_of
+from mytriton.ssa import SSAFunction, SSAOp, walk
+
+
+def claims_hold(values, info):
+    """Whether contiguity, divisibility and constancy are true of a block of integers."""
+    values = np.atleast_1d(values)
+    for axis in range(values.ndim):
+        rows = np.moveaxis(values, axis, -1).reshape(-1, values.shape[axis])
+        for length, step in ((info.contiguity[axis], 1), (info.constancy[axis], 0)):
+            runs = rows.reshape(-1, length)
+            assert (np.diff(runs, axis=1) == step).all(), (axis, length, step)
+        firsts = rows[:, :: info.contiguity[axis]]
+        assert (firsts % info.divisibility[axis] == 0).all(), (axis, info.divisibility[axis])
+    if info.known is not None:
+        assert (values == info.known).all()
+
+
+def evaluate(function, params, pids):
+    """The integer values of straight-line SSA, with NumPy."""
+    env = {}
+
+    def of(operand):
+        if hasattr(operand, "value"):
+            return np.int64(operand.value)
+        return np.int64(params[operand.name]) if hasattr(operand, "name") else env[operand.id]
+
+    for op in function.body:
+        if not isinstance(op, SSAOp) or op.result is None:
+            continue
+        args = [of(o) for o in op.operands]
+        env[op.result.id] = {
+            "program_id": lambda: np.int64(pids[op.attrs["axis"]]),
+            "arange": lambda: np.arange(op.attrs["start"], op.attrs["end"]),
+            "add": lambda: args[0] + args[1],
+            "sub": lambda: args[0] - args[1],
+            "mul": lambda: args[0] * args[1],
+            "expand_dims": lambda: np.expand_dims(args[0], op.attrs["axis"]),
+            "full": lambda: np.full(op.attrs["shape"], args[0]),
+            "zeros": lambda: np.zeros(op.attrs["shape"], int),
+        }[op.opcode]()
+    return env
+
+
+INTEGER = ("program_id", "arange", "add", "sub", "mul", "expand_dims", "full", "zeros")
+PIECES = st.sampled_from(["s", "t", "2", "4", "16", "3", "0", "1", "tl.program_id(0)"])
+COLUMN = st.sampled_from(
+    [
+        "tl.arange(0, 16)[:, None]",
+        "tl.arange(4, 20)[:, None]",
+        "tl.arange(2, 18)[:, None]",
+        "tl.full((16, 1), s, tl.int32)",
+    ]
+)
+ROW = st.sampled_from(["tl.arange(0, 8)[None, :]", "tl.zeros((1, 8), tl.int32)", "tl.arange(8, 16)[None, :]"])
+EXPRESSIONS = st.recursive(
+    st.one_of(PIECES, COLUMN, ROW),
+    lambda inner: st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})"),
+    max_leaves=7,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(expression=EXPRESSIONS, s=st.sampled_from([0, 8, 16, 48, 3]), t=st.sampled_from([1, 2, 4, 7]))
+def test_every_claim_is_true(kernels, expression, s, t):
+    kernel = kernels(
+        "def kernel(out, s, t):\n"
+        f"    v = {expression} + 0 * s\n"
+        "    tl.store(out + v, v)\n"
+    )
+    out = np.zeros(1, np.int32)
+    compiled = kernel.compile(out, s, t)
+    function = SSAFunction("kernel", (), [i for i in compiled.unoptimised.body if i.opcode in INTEGER])
+    info = axis_info(function, {"s": (s & -s) or 1 << 20, "t": t & -t})
+    for item in walk(function.body):
+        assert len(info[item.result.id].contiguity) == max(1, len(shape_of(item.result.ty)))
+    for pid in (0, 1, 5):
+        values = evaluate(function, {"s": s, "t": t}, (pid, 0, 0))
+        for number, value in values.items():
+            ty = next(i.result.ty for i in walk(function.body) if i.result.id == number)
+            claims_hold(np.broadcast_to(value, shape_of(ty) or (1,)), info[number])
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    import importlib.util
+    import itertools
+
+    numbers = itertools.count()
+    folder = tmp_path_factory.mktemp("axis")
+
+    def make(text):
+        name = f"axis_{next(numbers)}"
+        path = folder / f"{name}.py"
+        path.write_text("import mytriton as triton\nimport mytriton.language as tl\n@triton.jit\n" + text)
+        spec = importlib.util.spec_from_file_location(name, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.kernel
+
+    return make
+
+
+@triton.jit
+def add_kernel(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+
+@triton.jit
+def row_kernel(x, out, stride, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + tl.program_id(0) * stride + i, tl.load(x + tl.program_id(0) * stride + i))
+
+
+@triton.jit
+def walk_kernel(x, out, n, BLOCK: tl.constexpr):
+    p = x + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for _i in range(n):
+        total += tl.load(p)
+        p = p + BLOCK
+    tl.store(out + tl.arange(0, BLOCK), total)
+
+
+def pointer_info(kernel, opcode, divisible_by, *args, **kwargs):
+    function = kernel.compile(*args, **kwargs).function
+    info = axis_info(function, divisible_by)
+    item = next(i for i in walk(function.body) if i.opcode == opcode)
+    return info[item.operands[0].id]
+
+
+x = np.zeros(64, np.float32)
+
+
+def test_a_blocked_offset_is_contiguous_and_aligned():
+    found = pointer_info(add_kernel, "load", {"x": 16}, x, x, 64, BLOCK=64)
+    assert (found.contiguity, found.divisibility) == ((64,), (16,))
+
+
+def test_an_unaligned_pointer_spoils_alignment_not_contiguity():
+    found = pointer_info(add_kernel, "load", {"x": 4}, x, x, 64, BLOCK=64)
+    assert (found.contiguity, found.divisibility) == ((64,), (4,))
+
+
+def test_a_row_stride_that_is_a_multiple_of_16_keeps_alignment():
+    aligned = pointer_info(row_kernel, "load", {"x": 16, "stride": 16}, x, x, 16, BLOCK=16)
+    loose = pointer_info(row_kernel, "load", {"x": 16}, x, x, 7, BLOCK=16)
+    assert aligned.divisibility == (16,)
+    assert loose.divisibility == (4,)
+
+
+def test_a_carried_pointer_keeps_what_every_trip_keeps():
+    found = pointer_info(walk_kernel, "load", {"x": 16}, x, x, 2, BLOCK=16)
+    assert (found.contiguity, found.divisibility) == ((16,), (16,))

@@ -1,0 +1,49 @@
+"""The ``cuda`` backend: its hooks. Imports neither CuPy nor NVRTC; text needs neither."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from mytriton.plugin_api import (
+    Artifact,
+    Availability,
+    BackendInfo,
+    LaunchSpec,
+    Source,
+    SSAFunction,
+    hookimpl,
+)
+from mytriton_cuda_info import INFO
+
+
+@hookimpl
+def mytriton_backend_info() -> BackendInfo:
+    return INFO
+
+
+@hookimpl
+def mytriton_probe() -> Availability:
+    from .probe import probe
+
+    return probe()
+
+
+@hookimpl
+def mytriton_lower(function: SSAFunction, launch: LaunchSpec) -> Source:
+    from .emit import emit
+
+    emitted = emit(function)
+    resources = {
+        "threads": emitted.threads,
+        "shared_bytes": emitted.shared_bytes,
+        "parameters": tuple(param.ty for param in function.params),
+        "spans": MappingProxyType(emitted.spans),
+    }
+    return Source(emitted.text, INFO.language, emitted.entry, MappingProxyType(resources))
+
+
+@hookimpl
+def mytriton_compile(source: Source, launch: LaunchSpec) -> Artifact:
+    from .launch import compile_kernel
+
+    return compile_kernel(source)

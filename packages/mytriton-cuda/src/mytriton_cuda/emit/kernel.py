@@ -1,0 +1,364 @@
+"""Writing one kernel: names of values, statements, loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from mytriton.analysis.offsets import address_only
+from mytriton.plugin_api import (
+    STORAGE_ONLY,
+    Constant,
+    Param,
+    PointerType,
+    ScalarType,
+    Span,
+    SSAForRange,
+    SSAFunction,
+    SSAItem,
+    SSAOp,
+    SSAOperand,
+    SSAValue,
+    Type,
+    UnsupportedFeature,
+    element_of,
+    get_op,
+    is_pointer,
+    operand_type,
+    scalar_of,
+    shape_of,
+    walk,
+)
+
+from .barriers import REDUCTIONS, Barriers
+from .demand import Demand
+from .layout import Layout, operand_layout, tile_of
+from .loops import bounds_check, parallel_copy
+from .names import Names, kernel_name, plain
+from .prelude import Helpers
+from .renderers import RENDERERS
+from .scalars import NARROW_FLOATS, convert, from_memory, literal, stored_type, value_type
+
+_INDENT = "    "
+MAX_THREADS = 1024
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """A pointer as far as it is folded into array indexing: ``base[index]``."""
+
+    base: str
+    index: str = ""
+
+    def plus(self, offset: str) -> Pointer:
+        return Pointer(str(self), offset)
+
+    def __str__(self) -> str:
+        return f"({self.base} + {self.index})" if self.index else self.base
+
+
+@dataclass
+class Emitted:
+    """The text of a kernel and what launching it takes."""
+
+    text: str
+    entry: str
+    #: Threads of one block.
+    threads: int
+    #: Bytes of static shared memory.
+    shared_bytes: int
+    #: Where each line of the text (from 1) comes from, as far as it is known.
+    spans: dict[int, Span] = field(default_factory=dict)
+
+
+class Kernel:
+    """What renderers see: operands as text, the tile, and a place to write statements."""
+
+    def __init__(self, function: SSAFunction) -> None:
+        self.function = function
+        self.tile = tile_of(function)
+        if self.tile.threads > MAX_THREADS:
+            raise UnsupportedFeature(f"limit.block>{MAX_THREADS}", f"a block of {self.tile.threads}")
+        _check(function)
+        self.helpers = Helpers()
+        self._demand = Demand(function, self.tile)
+        self._barriers = Barriers(function, self._demand)
+        self._address_only = address_only(function)
+        self._names = Names(f"v{number}" for number in _numbers(function))
+        self._params: dict[str, str] = {}
+        self._values: dict[tuple[int, Layout], str | Pointer] = {}
+        self._lines: list[tuple[str, Span | None]] = []
+        self._depth = 1
+        #: Coordinate name -> expression.
+        self._coordinates: dict[str, str] = {}
+        self._places: dict[tuple[int, int], str] = {}
+        #: Scratch buffer -> (C++ type, elements, bytes of one).
+        self._scratch: dict[str, tuple[str, int, int]] = {}
+
+    def emit(self) -> Emitted:
+        """Write everything."""
+        entry = kernel_name(self.function.name)
+        parameters, conversions = self._parameters()
+        self._items(self.function.body)
+        prelude = self.helpers.text()
+        head = ['extern "C" __global__', f"void {entry}({', '.join(parameters)}) {{"]
+        opening = [*self._declarations(), *conversions]
+        lines: list[tuple[str, Span | None]] = [(text, None) for text in head]
+        lines += [(_INDENT + text, None) for text in opening]
+        lines += [*self._lines, ("}", None)]
+        first = prelude.count("\n") + 1
+        spans = {first + k: span for k, (_, span) in enumerate(lines) if span is not None}
+        text = prelude + "".join(f"{line}\n" for line, _ in lines)
+        shared = sum(count * size for _, count, size in self._scratch.values())
+        return Emitted(text, entry, self.tile.threads, shared, spans)
+
+    # ------------------------------------------------------------------ operands
+
+    def text(self, operand: SSAOperand, layout: Layout) -> str:
+        """An operand as an expression of its own type, in exactly ``layout``."""
+        if isinstance(operand, Constant):
+            return literal(operand)
+        if isinstance(operand, Param):
+            return self._params[operand.name]
+        assert isinstance(operand, SSAValue)
+        return str(self._values[operand.id, layout])
+
+    def converted(self, operand: SSAOperand, result: Layout, ty: ScalarType | None = None) -> str:
+        """An operand that broadcasts to a result in layout ``result``, converted to ``ty``."""
+        text = self.text(operand, operand_layout(result, operand_type(operand)))
+        own = scalar_of(operand_type(operand))  # type: ignore[arg-type]
+        if isinstance(operand, Constant) and ty is not None and ty != own:
+            return self._constant(operand, ty, text)
+        return text if ty is None else convert(text, own, ty, self.helpers)
+
+    def _constant(self, operand: Constant, ty: ScalarType, text: str) -> str:
+        """A constant in another type, if that is as good as converting it at run time."""
+        exact = operand.ty.is_integer() and abs(operand.value) < 1 << 11
+        if exact and ty.is_integer():
+            low, high = ty.int_range()
+            exact = low <= operand.value <= high
+        if exact and not ty.is_bool():
+            return literal(Constant(operand.value, ty))
+        return convert(text, operand.ty, ty, self.helpers)
+
+    def layouts(self, op: SSAOp) -> Sequence[Layout]:
+        """The layouts the result of ``op`` is needed in."""
+        return self._demand.of(op.results[0])
+
+    def address_only(self, op: SSAOp) -> bool:
+        """Whether overflow of the result may be undefined."""
+        return op.results[0].id in self._address_only
+
+    # ------------------------------------------------------------------ threads
+
+    def coordinate(self, stride: int, extent: int) -> str:
+        """A thread's place along an axis, as a name or ``threadIdx.x``."""
+        if extent == 1:
+            return "0"
+        if (stride, extent) not in self._places:
+            name, expression = self.tile.coordinate(stride, extent)
+            if name:
+                if name not in _OURS:
+                    name = self._names.fresh(name)
+                self._coordinates[name] = expression
+            self._places[stride, extent] = name or expression
+        return self._places[stride, extent]
+
+    def thread(self) -> str:
+        """The thread's number as an ``int``."""
+        self._coordinates["thread"] = "threadIdx.x"
+        return "thread"
+
+    def in_charge(self, layout: Layout, pointer: SSAOperand) -> list[str]:
+        """The conditions under which a thread stores the element it shares with others."""
+        shape = shape_of(operand_type(pointer))  # type: ignore[arg-type]
+        found = []
+        for stride, extent in self.tile.spare(layout, shape):
+            if extent:
+                found.append(f"{self.coordinate(stride, extent)} == 0")
+            else:
+                found.append("threadIdx.x == 0" if stride == 1 else f"threadIdx.x < {stride}")
+        return found
+
+    def scratch(self, ty: ScalarType, count: int) -> str:
+        """A shared buffer for ``count`` values. One buffer per C++ type serves the whole kernel."""
+        label = "f32" if ty in NARROW_FLOATS else ty.name
+        name = f"scratch_{label}"
+        if name not in self._scratch:
+            name = self._names.fresh(name) if name not in _OURS else name
+        size = 4 if ty in NARROW_FLOATS else ty.itemsize
+        known = self._scratch.get(name, ("", 0, 0))[1]
+        self._scratch[name] = (value_type(ty), max(known, count), size)
+        return name
+
+    def _declarations(self) -> list[str]:
+        """Shared memory and coordinates. A tile of rank 2 and up has all of its coordinates."""
+        if len(self.tile.shape) > 1 and any(n.startswith("tile_") for n in self._coordinates):
+            for stride, extent in zip(self.tile.layout, self.tile.shape, strict=True):
+                if extent > 1:
+                    self.coordinate(stride, extent)
+        found = [f"__shared__ {t} {n}[{c}];" for n, (t, c, _) in sorted(self._scratch.items())]
+        return found + [f"int {n} = {e};" for n, e in sorted(self._coordinates.items())]
+
+    def _parameters(self) -> tuple[list[str], list[str]]:
+        """Declarations of the parameters, and statements that bring 16-bit floats to registers."""
+        parameters, conversions = [], []
+        for param in self.function.params:
+            name = self._names.fresh(plain(param.name))
+            self._params[param.name] = name
+            ty = param.ty
+            if not isinstance(ty, ScalarType) or ty not in NARROW_FLOATS:
+                parameters.append(f"{value_type(ty)} {name}")
+                continue
+            bits = self._names.fresh(f"{name}_bits")
+            parameters.append(f"{stored_type(ty)} {bits}")
+            conversions.append(f"float {name} = {from_memory(bits, ty, self.helpers)};")
+        return parameters, conversions
+
+    # ------------------------------------------------------------------ pointers
+
+    def fold_pointer(self, op: SSAOp, layout: Layout) -> None:
+        """``base + offset``, to be folded into the accesses that use it."""
+        base, offset = op.operands
+        pointer = self._pointer(base, operand_layout(layout, operand_type(base)))
+        self._values[op.results[0].id, layout] = pointer.plus(self.converted(offset, layout))
+
+    def element(self, operand: SSAOperand, layout: Layout) -> str:
+        """The memory element a pointer points to, as an lvalue."""
+        pointer = self._pointer(operand, layout)
+        return f"{pointer.base}[{pointer.index or '0'}]"
+
+    def _pointer(self, operand: SSAOperand, layout: Layout) -> Pointer:
+        if isinstance(operand, SSAValue):
+            known = self._values[operand.id, layout]
+            return known if isinstance(known, Pointer) else Pointer(known)
+        return Pointer(self.text(operand, layout))
+
+    # ------------------------------------------------------------------ statements
+
+    def line(self, text: str, span: Span | None = None) -> None:
+        """Write one line."""
+        self._lines.append((_INDENT * self._depth + text, span))
+
+    @contextmanager
+    def block(self, head: str, span: Span | None = None) -> Iterator[None]:
+        """``head { ... }``."""
+        self.line(f"{head} {{", span)
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self.line("}", span)
+
+    def declare(
+        self, value: SSAValue, layout: Layout, text: str | None, span: Span | None
+    ) -> str:
+        """Declare the variable of a value."""
+        name = self._variable(value, layout)
+        self._values[value.id, layout] = name
+        start = "" if text is None else f" = {text}"
+        self.line(f"{value_type(value.ty)} {name}{start};", span)
+        return name
+
+    def alias(self, value: SSAValue, layout: Layout, other: SSAOperand, inner: Layout) -> None:
+        """Let a value be another one, seen in another shape."""
+        pointers = is_pointer(value.ty)
+        self._values[value.id, layout] = (
+            self._pointer(other, inner) if pointers else self.text(other, inner)
+        )
+
+    def _variable(self, value: SSAValue, layout: Layout) -> str:
+        place = list(self._demand.of(value)).index(layout)
+        return f"v{value.id}" if place == 0 else self._names.fresh(f"v{value.id}_{place + 1}")
+
+    # ------------------------------------------------------------------ items
+
+    def _items(self, items: Sequence[SSAItem]) -> None:
+        for item in items:
+            if self._barriers.before(item):
+                # A comment where no shared memory nearby says why.
+                why = "" if item.opcode in REDUCTIONS else "  // program order: what is above is done"
+                self.line(f"__syncthreads();{why}", item.span)
+            if isinstance(item, SSAForRange):
+                if id(item) in self._demand.loops:
+                    self._loop(item)
+            else:
+                self._operation(item)
+
+    def _operation(self, op: SSAOp) -> None:
+        render = RENDERERS[op.opcode]
+        if op.result is None:
+            render(self, op, self._demand.stores[id(op)])
+            return
+        (value,) = op.results
+        for layout in self._demand.of(value):
+            text = render(self, op, layout)
+            if text is not None:
+                self.declare(value, layout, text, op.span)
+
+    def _loop(self, loop: SSAForRange) -> None:
+        copies: list[tuple[str, SSAOperand, Layout]] = []
+        carried = zip(
+            loop.carried_inputs, loop.carried_args, loop.yields, loop.results, strict=True
+        )
+        for start, arg, end, result in carried:
+            for layout in self._demand.of(result):
+                name = self.declare(result, layout, self.text(start, layout), loop.span)
+                self._values[arg.id, layout] = name
+                copies.append((name, end, layout))
+        index, stop = f"v{loop.index.id}", self.text(loop.stop, ())
+        self._values[loop.index.id, ()] = index
+        assert isinstance(loop.step, Constant)
+        kind, step = value_type(loop.index.ty), literal(loop.step)
+        start_text = self.text(loop.start, ())
+        head = f"for ({kind} {index} = {start_text}; {index} < {stop}; {index} += {step})"
+        with self.block(head, loop.span):
+            self._items(loop.body)
+            moves = [(name, self.text(end, layout)) for name, end, layout in copies]
+            types = {name: value_type(operand_type(end)) for name, end, _ in copies}  # type: ignore[arg-type]
+            for text in parallel_copy(moves, types, self._names):
+                self.line(text, loop.span)
+            for text in bounds_check(loop, index, stop):
+                self.line(text, loop.span)
+
+
+#: Names that are kept from parameters, whatever they are.
+_OURS = frozenset({"tile_i", "tile_j", "tile_k", "thread"})
+
+
+def _numbers(function: SSAFunction) -> Iterator[int]:
+    for item in walk(function.body):
+        yield from (value.id for value in item.results)
+        yield from (arg.id for region in item.regions for arg in region.args)
+
+
+def _check(function: SSAFunction) -> None:
+    """Raise ``UnsupportedFeature`` for what has no renderer or no type in C++."""
+    for item in walk(function.body):
+        if not isinstance(item, SSAForRange) and item.opcode not in RENDERERS:
+            raise UnsupportedFeature(get_op(item.opcode).feature_id, span=item.span)
+        for operand in (*item.inputs, *item.results):
+            ty = operand_type(operand)
+            if ty is not None and not _known(ty):
+                raise UnsupportedFeature(f"dtype.{_scalar(ty)}", span=item.span)
+    for param in function.params:
+        if not _known(param.ty):
+            raise UnsupportedFeature(f"dtype.{_scalar(param.ty)}")
+
+
+def _scalar(ty: Type) -> ScalarType:
+    element = element_of(ty)
+    return element.element if isinstance(element, PointerType) else element
+
+
+def _known(ty: Type) -> bool:
+    return _scalar(ty) not in STORAGE_ONLY
+
+
+def emit(function: SSAFunction) -> Emitted:
+    """The CUDA C++ of ``function``, one thread per element.
+
+    Raises ``UnsupportedFeature`` for an operation or type without a renderer, and for a block that
+    has more elements than a thread block has threads.
+    """
+    return Kernel(function).emit()

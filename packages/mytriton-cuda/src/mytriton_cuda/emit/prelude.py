@@ -1,0 +1,110 @@
+"""Device functions that kernels with 16-bit floats need, put before the kernel. No header is
+included: NVRTC brings none."""
+
+from __future__ import annotations
+
+_INLINE = "static __device__ __forceinline__"
+
+#: Name -> (names it calls, text). Listed in the order they are written.
+FUNCTIONS: dict[str, tuple[tuple[str, ...], str]] = {
+    "half_to_float": (
+        (),
+        """float half_to_float(unsigned short bits) {
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+}""",
+    ),
+    "float_to_half": (
+        (),
+        """unsigned short float_to_half(float value) {
+    unsigned short bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+}""",
+    ),
+    "round_to_half": (
+        ("half_to_float", "float_to_half"),
+        """float round_to_half(float value) {
+    return half_to_float(float_to_half(value));
+}""",
+    ),
+    "round_double_to_half": (
+        ("half_to_float",),
+        """float round_double_to_half(double value) {
+    unsigned short bits;
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(value));
+    return half_to_float(bits);
+}""",
+    ),
+    "bfloat16_to_float": (
+        (),
+        """float bfloat16_to_float(unsigned short bits) {
+    return __uint_as_float((unsigned int)bits << 16);
+}""",
+    ),
+    "float_to_bfloat16": (
+        (),
+        """unsigned short float_to_bfloat16(float value) {
+    unsigned int bits = __float_as_uint(value);
+    if (value != value) {
+        return (unsigned short)((bits >> 16) | 0x40u);  // a NaN stays one
+    }
+    return (unsigned short)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);  // nearest, ties to even
+}""",
+    ),
+    "round_to_bfloat16": (
+        ("bfloat16_to_float", "float_to_bfloat16"),
+        """float round_to_bfloat16(float value) {
+    return bfloat16_to_float(float_to_bfloat16(value));
+}""",
+    ),
+    "round_double_to_bfloat16": (
+        ("round_to_bfloat16",),
+        """float round_double_to_bfloat16(double value) {
+    float shorter = __double2float_rz(value);
+    if ((double)shorter != value && value == value) {
+        // Round to odd first: rounding to nearest twice could go wrong.
+        shorter = __uint_as_float(__float_as_uint(shorter) | 1u);
+    }
+    return round_to_bfloat16(shorter);
+}""",
+    ),
+}
+
+
+class Helpers:
+    """Collects the device functions a kernel calls."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+
+    def call(self, name: str, argument: str) -> str:
+        """A call of a helper, which the prelude then contains."""
+        self._need(name)
+        if argument.startswith("(") and _closes_last(argument):
+            return name + argument
+        return f"{name}({argument})"
+
+    def _need(self, name: str) -> None:
+        if name not in self._used:
+            self._used.add(name)
+            for other in FUNCTIONS[name][0]:
+                self._need(other)
+
+    def text(self) -> str:
+        """The definitions of everything that was called, each after what it calls."""
+        parts = [
+            f"{_INLINE} {text}\n\n" for name, (_, text) in FUNCTIONS.items() if name in self._used
+        ]
+        return "".join(parts)
+
+
+def _closes_last(text: str) -> bool:
+    """Whether the parenthesis ``text`` starts with is closed by its last character."""
+    depth = 0
+    for position, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if depth == 0:
+            return position == len(text) - 1
+    return False

@@ -3,10 +3,10 @@
 import mytriton as triton
 import mytriton.language as tl
 import numpy as np
+from mytriton import plugin_api
+
 from mytriton_c.lowerings import LOWERINGS
 from mytriton_c_info import INFO
-
-from mytriton import plugin_api
 
 
 @triton.jit

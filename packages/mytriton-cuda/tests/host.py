@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from mytriton.plugin_api import PointerType, pack_arguments
 from mytriton_cuda.emit import Emitted
 from mytriton_cuda.emit.scalars import stored_type
 
+Types = tuple[Any, ...]
 COMPILER = shutil.which("g++")
 
 _ASM = {
@@ -28,48 +30,52 @@ _ASM = {
 }
 
 _SHIM = r"""
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <math.h>
+#include <string.h>
 #include <ucontext.h>
-#include <vector>
-#include <algorithm>
-#include <random>
-#include <functional>
 namespace host {
 struct dim { unsigned x, y, z; };
 static dim thread_, block_;
-static std::vector<ucontext_t> fibers;
-static std::vector<int> waits;       // barriers passed; -1: finished
-static std::vector<std::vector<char>> stacks;
-static ucontext_t back;
+static ucontext_t fibers[1024], back;
+static int waits[1024], turn[1024];     // barriers passed; -1: finished
+static char stacks[1024][16384];
 static int current;
-static std::function<void()> body;
+static void (*body)();
+static void** args;
 static unsigned short half(double v) { _Float16 h = (_Float16)v; unsigned short b; memcpy(&b, &h, 2); return b; }
 static float to_float(unsigned short b) { _Float16 h; memcpy(&h, &b, 2); return (float)h; }
 template <class To, class From> static To bits(From v) { To t; static_assert(sizeof t == sizeof v); memcpy(&t, &v, sizeof v); return t; }
 static void barrier() { int me = current; waits[me]++; swapcontext(&fibers[me], &back); }
 static void entry() { body(); waits[current] = -1; }
 static int run_block(int threads, int order) {
-    fibers.resize(threads); waits.assign(threads, 0); stacks.resize(threads);
-    std::vector<int> turn(threads);
     for (int t = 0; t < threads; t++) {
         turn[t] = order == 1 ? threads - 1 - t : t;
-        stacks[t].resize(32768);
+        waits[t] = 0;
         getcontext(&fibers[t]);
-        fibers[t].uc_stack.ss_sp = stacks[t].data();
-        fibers[t].uc_stack.ss_size = stacks[t].size();
+        fibers[t].uc_stack.ss_sp = stacks[t];
+        fibers[t].uc_stack.ss_size = sizeof stacks[t];
         fibers[t].uc_link = &back;
         makecontext(&fibers[t], entry, 0);
     }
-    std::mt19937 random(7);
+    unsigned random = 12345;
     for (;;) {
-        if (order == 2) std::shuffle(turn.begin(), turn.end(), random);
-        for (int t : turn) { current = t; thread_.x = t; swapcontext(&back, &fibers[t]); }
-        for (int t : turn) if (waits[t] != waits[0]) return 1;   // a barrier some threads skip
+        for (int k = threads - 1; order == 2 && k > 0; k--) {
+            random = random * 1664525u + 1013904223u;
+            int j = (random >> 8) % (k + 1), t = turn[k];
+            turn[k] = turn[j]; turn[j] = t;
+        }
+        for (int k = 0; k < threads; k++) { current = turn[k]; thread_.x = current; swapcontext(&back, &fibers[current]); }
+        for (int k = 0; k < threads; k++) if (waits[k] != waits[0]) return 1;   // a barrier some threads skip
         if (waits[0] == -1) return 0;
     }
+}
+static int run(void (*kernel)(), void** packed, int gx, int gy, int gz, int threads, int order) {
+    body = kernel; args = packed;
+    for (int z = 0; z < gz; z++) for (int y = 0; y < gy; y++) for (int x = 0; x < gx; x++) {
+        block_ = {(unsigned)x, (unsigned)y, (unsigned)z};
+        if (run_block(threads, order)) return 1;
+    }
+    return 0;
 }
 }
 #define threadIdx host::thread_
@@ -89,27 +95,26 @@ static inline float __double2float_rz(double d) {
 }
 """
 
-_RUN = """
-extern "C" int host_run(void** args, int gx, int gy, int gz, int threads, int order) {{
-    host::body = [&] {{ {entry}({arguments}); }};
-    for (int z = 0; z < gz; z++) for (int y = 0; y < gy; y++) for (int x = 0; x < gx; x++) {{
-        host::block_ = {{(unsigned)x, (unsigned)y, (unsigned)z}};
-        if (host::run_block(threads, order)) return 1;
-    }}
-    return 0;
-}}
-"""
 
 
-def host_source(emitted: Emitted, types: tuple[Any, ...]) -> str:
-    text = emitted.text
-    for device, host in _ASM.items():
-        text = text.replace(device, host)
-    names = [
-        f"*({stored_type(t.element)}**)args[{k}]" if isinstance(t, PointerType) else f"*({stored_type(t)}*)args[{k}]"
-        for k, t in enumerate(types)
-    ]
-    return _SHIM + text + _RUN.format(entry=emitted.entry, arguments=", ".join(names))
+def host_source(kernels: Sequence[tuple[Emitted, Types]]) -> str:
+    """One C++ file for several kernels."""
+    parts = [_SHIM]
+    for number, (emitted, types) in enumerate(kernels):
+        text = emitted.text.replace('extern "C" __global__', "static")
+        for device, host in _ASM.items():
+            text = text.replace(device, host)
+        arguments = ", ".join(f"*({_passed(t)}*)host::args[{k}]" for k, t in enumerate(types))
+        parts += [
+            f"namespace kernel_{number} {{\n{text}\nstatic void body() {{ {emitted.entry}({arguments}); }}\n}}\n",
+            f'extern "C" int run_{number}(void** args, int x, int y, int z, int threads, int order) {{\n'
+            f"    return host::run(kernel_{number}::body, args, x, y, z, threads, order);\n}}\n",
+        ]
+    return "".join(parts)
+
+
+def _passed(ty: Any) -> str:
+    return f"{stored_type(ty.element)}*" if isinstance(ty, PointerType) else stored_type(ty)
 
 
 @lru_cache(maxsize=None)
@@ -132,11 +137,17 @@ def _build(source: str) -> Any:
     return ctypes.CDLL(str(library))
 
 
-def run_on_host(
-    emitted: Emitted, types: tuple[Any, ...], args: list[Any], grid: tuple[int, int, int], order: int = 0
-) -> None:
-    """Run a kernel in place on host arrays (``args`` as ``Artifact.launch`` takes them)."""
-    library = _build(host_source(emitted, types))
-    packed = pack_arguments(types, args)
-    status = library.host_run(packed.addresses, *grid, emitted.threads, order)
-    assert status == 0, "a barrier that some threads do not reach"
+class HostKernels:
+    """Several kernels in one library."""
+
+    def __init__(self, kernels: Sequence[tuple[Emitted, Types]]) -> None:
+        self._kernels = list(kernels)
+        self._library = _build(host_source(self._kernels))
+
+    def run(self, number: int, args: list[Any], grid: tuple[int, int, int], order: int = 0) -> None:
+        """Run a kernel in place on host arrays (``args`` as ``Artifact.launch`` takes them)."""
+        emitted, types = self._kernels[number]
+        packed = pack_arguments(types, args)
+        run = getattr(self._library, f"run_{number}")
+        status = run(packed.addresses, *grid, emitted.threads, order)
+        assert status == 0, "a barrier that some threads do not reach"

@@ -273,11 +273,54 @@ def test_info_may_be_a_function(install: Any) -> None:
 
 def test_one_module_cannot_be_two_backends(install: Any) -> None:
     site = install("acme-good")
+    (site / "acme_better_info.py").write_text(
+        "from mytriton.plugin_api import BackendInfo\nINFO = BackendInfo('better', '')\n"
+    )
     points = site / "acme_good-2.1.0.dist-info" / "entry_points.txt"
-    points.write_text("[mytriton.backends]\ngood = acme_good\nbetter = acme_good\n")
+    points.write_text(
+        "[mytriton.backends]\ngood = acme_good\nbetter = acme_good\n"
+        "[mytriton.backend_info]\ngood = acme_good_info:INFO\nbetter = acme_better_info:INFO\n"
+    )
     selection.refresh_backends()
-    with pytest.raises(PluginInterfaceError):
-        selection.named("good")  # without an info module, there is nothing known about it
+    good = selection.named("good")
+    with pytest.raises(PluginInterfaceError) as caught:
+        selection.named("better")
+    assert caught.value.message == (
+        "plugin acme-good: one module provides the backends 'good' and 'better';"
+        " give each a module of its own"
+    )
+    assert good.state is State.READY
+
+
+def test_nothing_says_what_it_is(install: Any) -> None:
+    site = install("acme-good")
+    points = site / "acme_good-2.1.0.dist-info" / "entry_points.txt"
+    points.write_text("[mytriton.backends]\ngood = acme_good\n")
+    selection.refresh_backends()
+    with pytest.raises(PluginInterfaceError, match="neither an entry point in mytriton.backend_info nor"):
+        selection.named("good")
+
+
+def test_an_error_is_a_new_one_each_time(install: Any) -> None:
+    install("acme-broken")
+    errors = []
+    for _ in range(2):
+        with pytest.raises(ImportError) as caught:
+            selection.named("broken", requested_by=f"call {_}")
+        errors.append(caught.value)
+    assert errors[0] is not errors[1]
+    assert errors[0].__cause__ is errors[1].__cause__
+    assert str(errors[0]) == str(errors[1])
+    assert errors[1].requested_by == "call 1"  # type: ignore[attr-defined]
+
+
+def test_a_backend_held_over_a_refresh_still_works(install: Any, tools: Any) -> None:
+    install("acme-good", "acme-liar")
+    old = selection.named("good")
+    selection.refresh_backends()
+    selection.named("liar")
+    assert old.lower(tools.function(), tools.launch()).text == "// good: k\n"
+    assert selection.named("good").lower(tools.function(), tools.launch()).text == "// good: k\n"
 
 
 # ------------------------------------------------------------------ a hundred of them

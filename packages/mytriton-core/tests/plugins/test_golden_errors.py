@@ -204,9 +204,44 @@ def test_hints(found: Any) -> None:
 
 
 def test_whatever_is_installed_the_interpreter_works(found: Any) -> None:
-    assert found["auto"] == {"warnings": [], "backend": "interpreter", "launches": True}
+    assert found["auto"] == {"warnings": OBSERVERS, "backend": "interpreter", "launches": True}
     assert found["interpreter"] == {"warnings": [], "backend": "interpreter", "launches": True}
-    assert found["imported by auto"] == []
+    # Observers are loaded by the first selection; of the backends, none is.
+    assert found["imported by auto"] == ["acme_badobserver", "acme_nosyobserver", "acme_observer"]
+
+
+OBSERVERS = [
+    "plugin 'nosy' (acme-nosyobserver 2.1.0) is left out: MT-B09: plugin acme-nosyobserver: mytriton_lower belongs to a backend; an observer can only wrap it (@hookimpl(wrapper=True))",
+    "mytriton_event of plugin 'badobserver' raised ValueError: no comment; it is ignored",
+]
+
+
+def test_a_launch_and_the_command_line_with_everything_installed(tools: Any, tmp_path: Path) -> None:
+    site = tools.site(tmp_path, "*")
+    (tmp_path / "run.py").write_text(KERNEL)
+    env = {"PYTHONWARNINGS": "ignore"}
+    launched = "import runpy; runpy.run_path(" + repr(str(tmp_path / "run.py")) + ")"
+    done = tools.python(launched, site, env=env)
+    assert (done.returncode, done.stdout) == (0, "2.0 interpreter True\n"), done.stderr
+    done = tools.python("import sys, mytriton.cli; sys.exit(mytriton.cli.main(['backends']))", site)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 1 + 23 + 3
+
+
+KERNEL = """
+import numpy as np
+import mytriton as triton
+import mytriton.language as tl
+
+@triton.jit
+def double(x, BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    tl.store(x + o, tl.load(x + o) * 2.0)
+
+x = np.ones(8, np.float32)
+result = double[(1,)](x, BLOCK=8)
+print(x[0], result.backend, result.launched)
+"""
 
 
 def test_good_neighbours_are_not_harmed(found: Any) -> None:

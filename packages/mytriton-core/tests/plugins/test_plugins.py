@@ -204,6 +204,17 @@ def test_observer(install: Any, tools: Any) -> None:
     assert adapt_argument(object()) is None
 
 
+def test_selection_is_an_event(install: Any, tools: Any) -> None:
+    install("acme-observer")
+    MANAGER.observers()
+    import acme_observer
+
+    acme_observer.SEEN.clear()
+    selection.choose(tools.function(), tools.launch())
+    selection.explain(tools.function(), tools.launch())
+    assert acme_observer.SEEN == ["selection"]
+
+
 def test_no_observer() -> None:
     assert not observing()
     emit_event(Event("launch", "k"))

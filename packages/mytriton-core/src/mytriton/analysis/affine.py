@@ -43,7 +43,7 @@ class Binary:
     rhs: Scalar
 
 
-Scalar = Union[int, SSAValue, Param, BaseOf, Binary]
+Scalar = Union[int, SSAValue, Param, BaseOf, Binary]  # noqa: UP007
 
 
 def add(a: Scalar, b: Scalar) -> Scalar:

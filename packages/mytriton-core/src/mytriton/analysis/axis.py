@@ -246,7 +246,10 @@ def _expand_dims(op: SSAOp, state: _State) -> AxisInfo:
 
     divisor = _every_element(info)
     return AxisInfo(
-        widen(info.contiguity, 1), widen(info.divisibility, divisor), widen(info.constancy, 1), info.known
+        widen(info.contiguity, 1),
+        widen(info.divisibility, divisor),
+        widen(info.constancy, 1),
+        info.known,
     )
 
 

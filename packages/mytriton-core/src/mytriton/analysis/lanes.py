@@ -99,7 +99,12 @@ def _strictly_monotone(operand: SSAOperand, makers: Makers) -> bool:
         if op := _made_by(inner, "mul", makers):
             a, b = op.operands
             a, b = (b, a) if isinstance(a, Constant) else (a, b)
-            if found or not isinstance(b, Constant) or not b.value or not _strictly_monotone(a, makers):
+            if (
+                found
+                or not isinstance(b, Constant)
+                or not b.value
+                or not _strictly_monotone(a, makers)
+            ):
                 return False
         elif _made_by(inner, "arange", makers) is None and not _is_sum(inner, makers):
             return False

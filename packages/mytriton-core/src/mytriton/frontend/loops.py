@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: ``range`` with compile-time bounds is unrolled up to this many trips and a loop beyond.
 UNROLL_LIMIT = 64
+#: Nothing longer is ever unrolled.
+UNROLL_MOST = 100_000
 
 
 @dataclass
@@ -95,6 +97,11 @@ def _check_bounds(tracer: Tracer, head: Head) -> None:
 
 
 def _unroll(tracer: Tracer, head: Head, trips: range) -> None:
+    if len(trips) > UNROLL_MOST:
+        raise tracer.error(
+            f"a loop of {len(trips)} trips is too long to unroll (at most {UNROLL_MOST}); use range",
+            head.node.iter,
+        )
     existed, before = head.name in tracer.env, tracer.env.get(head.name)
     inductions = tracer.inductions
     tracer.inductions = inductions - {head.name}

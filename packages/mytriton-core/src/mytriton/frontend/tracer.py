@@ -265,4 +265,4 @@ class Tracer:
         return self.visit(node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        return calls.visit_call(self, node)
+        return unwrap(calls.visit_call(self, node))

@@ -77,6 +77,8 @@ def promote_literal(ty: ScalarType, value: Literal, *, division: bool = False) -
 
 def check_literal(value: Literal, ty: ScalarType) -> None:
     """Raise ``OpRuleError`` when an integer literal cannot be a ``ty``."""
+    if isinstance(value, int) and ty.is_floating() and value.bit_length() > 1024:
+        raise OpRuleError(f"the integer {hex(value)[:12]}... is too large for {ty}")
     if isinstance(value, int) and not isinstance(value, bool) and ty.is_integer():
         low, high = ty.int_range()
         if not low <= value <= high:

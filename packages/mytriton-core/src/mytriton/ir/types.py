@@ -167,10 +167,22 @@ def is_pointer(ty: Type) -> bool:
     return isinstance(element_of(ty), PointerType)
 
 
+#: Elements a block may have (Triton's limit).
+MAX_BLOCK_ELEMENTS = 1 << 20
+
+
 @lru_cache(maxsize=4096)
 def with_shape(shape: tuple[int, ...], element: Element) -> Type:
-    """``element`` itself for shape ``()``, else the block."""
-    return BlockType(shape, element) if shape else element
+    """``element`` itself for shape ``()``, else the block. Raises ``OpRuleError`` for blocks of
+    more than ``MAX_BLOCK_ELEMENTS``."""
+    if not shape:
+        return element
+    block = BlockType(shape, element)
+    if block.numel > MAX_BLOCK_ELEMENTS:
+        raise OpRuleError(
+            f"a block of shape {shape} has {block.numel} elements, more than {MAX_BLOCK_ELEMENTS}"
+        )
+    return block
 
 
 @lru_cache(maxsize=4096)

@@ -30,5 +30,15 @@ class constexpr:
 
 
 def unwrap(value: Any) -> Any:
-    """A compile-time value without its ``tl.constexpr`` wrapper."""
-    return value.value if isinstance(value, constexpr) else value
+    """A compile-time value as a kernel sees it: no ``tl.constexpr`` wrapper, and a Python number
+    for a NumPy scalar."""
+    if isinstance(value, constexpr):
+        value = value.value
+    # Asked by name, since this module loads no NumPy; arrays and dtypes stay what they are.
+    if (
+        type(value).__module__ == "numpy"
+        and hasattr(value, "item")
+        and not hasattr(value, "__len__")
+    ):
+        return value.item()
+    return value

@@ -96,6 +96,13 @@ def build(node: Node) -> tensor:
     return tensor(Builder.current().add(node))
 
 
+def operation(name: str, *operands: Any, **attrs: Any) -> tensor:
+    """A registered operation applied to runtime values and literals: how a plugin's function
+    ``acme.fft(x)`` builds its node. Literals take their own type; attributes must be hashable."""
+    nodes = tuple(None if value is None else operand(value) for value in operands)
+    return build(OpExpr(name, nodes, tuple(attrs.items())))
+
+
 def literal(value: Any, ty: ScalarType | None = None) -> Node:
     """A constant of type ``ty``, or of the literal's own type. Raises ``OpRuleError`` for what is
     no number or does not fit."""

@@ -141,3 +141,7 @@ class BackendSkippedWarning(UserWarning):
 
 class UnknownVariableWarning(UserWarning):
     """A ``MYTRITON_*`` variable nobody reads."""
+
+
+class ClaimBrokenWarning(UserWarning):
+    """MT-B10: a backend claimed a kernel, could not compile it, and another one was tried."""

@@ -160,6 +160,12 @@ class Manager:
             record.plugin = plugin
             if record._info is None:
                 found = self.call(record, "mytriton_backend_info")
+                if found is None:
+                    raise PluginInterfaceError(
+                        f"plugin {record.dist or record.name}: it has neither an entry point in"
+                        " mytriton.backend_info nor the hook mytriton_backend_info",
+                        backend=record.name,
+                    )
                 record.adopt_info(found)
         except MytritonBackendError as e:
             record.fail(State.BROKEN, e, e.__cause__)

@@ -159,10 +159,14 @@ def array_view(value: Any) -> ArgView:
     if type(value).__module__.partition(".")[0] == "torch" or _is_torch_tensor(value):
         if (view := _torch_view(value)) is not None:
             return view
+    from ..plugins.devices import HOST, owner_of
     from ..plugins.manager import adapt_argument
 
     if (view := adapt_argument(value)) is not None:
         return view
+    owner = owner_of(value)
+    if owner is not None and owner is not HOST:
+        return owner.view(value)
     if hasattr(type(value), "__array_interface__") or hasattr(value, "__array_interface__"):
         return numpy_view(np.asarray(value), value)
     if hasattr(value, "__dlpack__"):

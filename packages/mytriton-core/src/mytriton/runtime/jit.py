@@ -53,7 +53,7 @@ class JITFunction:
     def __repr__(self) -> str:
         return f"<triton.jit kernel {self.__name__}{self.binder.signature}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         name = self.__name__
         raise ArgumentError(f"kernel {name!r} is launched with a grid: {name}[grid](...)")
 
@@ -75,13 +75,13 @@ class JITFunction:
         with self.lock:
             self.specialisations.clear()
 
-    def trace(self, *args: Any, **kwargs: Any) -> Trace:
+    def trace(self, /, *args: Any, **kwargs: Any) -> Trace:
         """The expression tree for these arguments; nothing is lowered or run."""
         from . import launch
 
         return launch.trace_only(self, args, kwargs)
 
-    def compile(self, *args: Any, **kwargs: Any) -> Compiled:
+    def compile(self, /, *args: Any, **kwargs: Any) -> Compiled:
         """The stages up to optimised SSA for these arguments; nothing is run."""
         from . import launch
 
@@ -99,7 +99,7 @@ class JITFunction:
 
         return launch.lower_for(self, backend, arguments)
 
-    def emit(self, *, backend: str, **arguments: Any) -> str:
+    def emit(self, /, *, backend: str, **arguments: Any) -> str:
         """A backend's text without arrays: ``emit(x="f32[1000]", n=1000, BLOCK=256, backend=...)``.
 
         Arguments are descriptions (``"f32[1000]"``, ``"i32"``), numbers, or real arrays.
@@ -117,7 +117,7 @@ class Launcher:
         self.grid = grid
         self.explicit = explicit
 
-    def __call__(self, *args: Any, **kwargs: Any) -> LaunchResult:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> LaunchResult:
         try:
             return _launch(self.kernel, self.grid, self.explicit, args, kwargs)
         except (MytritonError, IndexError) as error:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
 
 from ..errors import ArgumentError
 from ..frontend.dependencies import fingerprint
@@ -14,7 +13,10 @@ from ..frontend.trace import Trace
 from ..ir.values import SSAFunction
 from ..language.compile_time import unwrap
 from ..plugins import selection
-from ..plugins.types import LaunchSpec, Source
+from ..plugins.errors import ClaimBrokenError, ClaimBrokenWarning
+from ..plugins.manager import emit_event
+from ..plugins.sources import user_level
+from ..plugins.types import Event, LaunchSpec, Source
 from ..transforms.passes import run_pass
 from .arguments import argument_key, argument_type, described, spec_of
 from .argview import ArgView
@@ -86,7 +88,9 @@ def specialise(kernel: JITFunction, arguments: Mapping[str, Any]) -> tuple[SSAFu
 def lower_for(kernel: JITFunction, backend: str, arguments: Mapping[str, Any]) -> Source:
     """What the named backend lowers the kernel to for described arguments."""
     function, spec = specialise(kernel, arguments)
-    chosen = selection.named(backend)
+    chosen = selection.choose(
+        function, spec, explicit=backend, kernel=kernel.__name__, emit=True
+    ).backend
     return chosen.lower(_with_backend_passes(chosen, function, spec), spec)
 
 
@@ -106,7 +110,7 @@ def _level(kernel: JITFunction) -> int:
 
 
 def _constants(kernel: JITFunction, values: Values) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in zip(kernel.binder.constexprs, values)}
+    return {name: unwrap(value) for name, value in zip(kernel.binder.constexprs, values)}
 
 
 def _options(kernel: JITFunction, values: Values) -> dict[str, Any]:
@@ -122,12 +126,6 @@ def _types(kernel: JITFunction, values: Values) -> tuple[dict[str, Any], list[Ar
     return found, views
 
 
-def _plain(value: Any) -> Any:
-    """A compile-time value as the kernel sees it: no ``tl.constexpr`` wrapper, no NumPy scalar."""
-    value = unwrap(value)
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _argument_key(name: str, value: Any) -> Hashable:
     try:
         return argument_key(value)
@@ -139,7 +137,7 @@ def _constant_key(name: str, value: Any) -> Hashable:
     if type(value) in _VALUE_TYPES:
         return (type(value), value)
     try:
-        key = fingerprint(_plain(value))
+        key = fingerprint(unwrap(value))
         hash(key)
     except TypeError as error:
         raise ArgumentError(
@@ -173,21 +171,41 @@ def _build(
     _warn_once(kernel, "strides", lambda: warn_strides(kernel.__name__, names, views, values))
     arguments = tuple(spec_of(n, types[n], v) for n, v in zip(names, views))
     spec = LaunchSpec(arguments, consts, _options(kernel, options))
-    choice = selection.choose(
-        compiled.function, spec, explicit=explicit, decorator=kernel.backend, kernel=kernel.__name__
-    )
-    backend = choice.backend
-    function = _with_backend_passes(backend, compiled.function, spec)
-    source = backend.lower(function, spec)
-    artifact = backend.compile(source, spec) if choice.launches else None
-    if artifact is None:
+    made = _on_backend(kernel, compiled, explicit, spec)
+    if made.artifact is None:
         arrays = [n for n, v in zip(names, views) if v is not None]
         _warn_once(
             kernel,
             "compiled only",
-            lambda: warn_compiled_only(kernel.__name__, backend.name, arrays),
+            lambda: warn_compiled_only(kernel.__name__, made.backend.name, arrays),
         )
-    return Specialisation(compiled, function, spec, backend, source, artifact)
+    return made
+
+
+def _on_backend(
+    kernel: JITFunction, compiled: Compiled, explicit: str | None, spec: LaunchSpec
+) -> Specialisation:
+    """Select a backend and compile for it. A backend that breaks its claim is left out, with a
+    warning, and the next is tried, unless it was the only one named."""
+    broken: list[str] = []
+    while True:
+        choice = selection.choose(
+            compiled.function, spec, explicit=explicit, decorator=kernel.backend,
+            kernel=kernel.__name__, exclude=broken,
+        )  # fmt: skip
+        backend = choice.backend
+        try:
+            function = _with_backend_passes(backend, compiled.function, spec)
+            source = backend.lower(function, spec)
+            artifact = backend.compile(source, spec) if choice.launches else None
+        except ClaimBrokenError as error:
+            if not choice.automatic:
+                raise
+            warnings.warn(str(error), ClaimBrokenWarning, stacklevel=user_level())
+            broken.append(backend.name)
+            continue
+        emit_event(Event("compile", kernel.__name__, backend.name, {"source": source}))
+        return Specialisation(compiled, function, spec, backend, source, artifact)
 
 
 def _with_backend_passes(backend: Any, function: SSAFunction, spec: LaunchSpec) -> SSAFunction:

@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import ArgumentError, CompiledOnlyWarning, StridesWarning
 from ..frontend.dependencies import Dependency
 from ..ir.values import SSAFunction
+from ..plugins.sources import user_level
 from ..plugins.types import LaunchSpec, Source
 from .arguments import launch_value
 from .argview import ArgView
@@ -107,7 +108,7 @@ def warn_strides(
             "them is among the arguments; a kernel sees only the base address. Pass the strides and use "
             "them in the offsets, or pass numpy.ascontiguousarray(...)",
             StridesWarning,
-            stacklevel=5,
+            stacklevel=user_level(),
         )
         return True
     return False
@@ -129,5 +130,5 @@ def warn_compiled_only(kernel: str, backend: str, names: Sequence[str]) -> None:
         f"kernel {kernel!r} was compiled for backend {backend!r} but not launched: {arguments} are host "
         "arrays. Pass device arrays to run it, or name no backend to run on the CPU",
         CompiledOnlyWarning,
-        stacklevel=5,
+        stacklevel=user_level(),
     )

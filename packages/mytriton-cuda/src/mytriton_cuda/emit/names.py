@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_KEYWORDS = """
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_KEYWORDS = _words("""
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
 char32_t class compl concept const consteval constexpr constinit const_cast continue co_await
 co_return co_yield decltype default delete do double dynamic_cast else enum explicit export extern
@@ -13,20 +18,20 @@ false float for friend goto if inline int long mutable namespace new noexcept no
 operator or or_eq private protected public register reinterpret_cast requires return short signed
 sizeof static static_assert static_cast struct switch template this thread_local throw true try
 typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor xor_eq
-""".split()
+""")
 # Macros of some compilers, and what the generated code refers to.
-_USED = """
+_USED = _words("""
 threadIdx blockIdx blockDim gridDim warpSize linux unix i386 NULL assert
 exp expf fmax fmaxf fmin fminf
 half_to_float float_to_half round_to_half round_double_to_half bfloat16_to_float
 float_to_bfloat16 round_to_bfloat16 round_double_to_bfloat16
 tile_i tile_j tile_k thread stride
-""".split()
+""")
 #: Words a parameter cannot be called.
-RESERVED = frozenset({*_KEYWORDS, *_USED})
+RESERVED = _KEYWORDS | _USED
 
 # A kernel lives in the global scope, where CUDA has declared much more.
-_GLOBALS = """
+_GLOBALS = _words("""
 abort abs acos acosh asin asinh atan atan2 atanh cbrt ceil clock clock64 copysign cos cosh cospi
 cyl_bessel_i0 cyl_bessel_i1 div erf erfc erfcinv erfcx erfinv exit exp10 exp2 expm1 fabs fdim
 fdivide floor fma fmod free frexp hypot ilogb isfinite isinf isnan isnormal j0 j1 jn labs ldexp
@@ -37,7 +42,7 @@ rsqrt scalbln scalbn signbit sin sincos sincospi sinh sinpi size_t sqrt std tan 
 time clock_t time_t trap trunc uabs ullmax ullmin umax umin umul24 mul24 y0 y1 yn main dim3 half
 nv_bfloat16 nv_half va_list va_start va_end va_arg alloca memchr strlen strcmp strcpy puts putchar
 abs128 brkpt prof_trigger all any ballot popc clz ffs saturate signgam uint ushort ulong uchar
-""".split()
+""")
 _GLOBAL_PATTERN = re.compile(
     r"(?:tex|surf|atomic|cuda|cu|make_|nv|threadfence|syncthreads)\w*"
     r"|u?(?:char|short|int|long|longlong|float|double)[1-4](?:_\w+)?"

@@ -11,7 +11,60 @@ import numpy as np
 
 from ..case import ARITHMETIC, DIVIDE, EXACT, Case
 from . import elementwise
-from .build import DTYPES, FLOATS, INTS, UINTS, case, data, dtype, is_float, pointwise, sentinel, small
+from .build import (
+    DTYPES,
+    FLOATS,
+    INTS,
+    UINTS,
+    case,
+    data,
+    dtype,
+    exact,
+    is_float,
+    level_of,
+    pointwise,
+    rounded,
+    sentinel,
+    small,
+)
+
+
+@triton.jit
+def to_ints_kernel(
+    x, to_i8, to_i16, to_i32, to_i64, to_u8, to_u16, to_u32, to_u64, n, BLOCK: tl.constexpr
+):  # fmt: skip
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    a = tl.load(x + offs, mask=mask)
+    tl.store(to_i8 + offs, a, mask=mask)
+    tl.store(to_i16 + offs, a, mask=mask)
+    tl.store(to_i32 + offs, a, mask=mask)
+    tl.store(to_i64 + offs, a, mask=mask)
+    tl.store(to_u8 + offs, a, mask=mask)
+    tl.store(to_u16 + offs, a, mask=mask)
+    tl.store(to_u32 + offs, a, mask=mask)
+    tl.store(to_u64 + offs, a, mask=mask)
+
+
+@triton.jit
+def to_floats_kernel(x, to_f16, to_bf16, to_f32, to_f64, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    a = tl.load(x + offs, mask=mask)
+    tl.store(to_f16 + offs, a, mask=mask)
+    tl.store(to_bf16 + offs, a, mask=mask)
+    tl.store(to_f32 + offs, a, mask=mask)
+    tl.store(to_f64 + offs, a, mask=mask)
+
+
+@triton.jit
+def promote_kernel(x, y, total, less, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    a = tl.load(x + offs, mask=mask)
+    b = tl.load(y + offs, mask=mask)
+    tl.store(total + offs, a + b, mask=mask)
+    tl.store(less + offs, a < b, mask=mask)
 
 
 @triton.jit
@@ -95,23 +148,32 @@ def _convert(source, target, make, path="convert.store", axes=(), **fields):
     )  # fmt: skip
 
 
-#: Every type to and from ``f32`` and ``i32``, and the pairs that are special.
+#: One at a time: what every backend must know, and the pairs that round.
 PAIRS = (
-    *(("f32", d) for d in DTYPES if d != "f32"), *((d, "f32") for d in DTYPES if d != "f32"),
-    *(("i32", d) for d in DTYPES if d not in ("f32", "i32")),
-    *((d, "i32") for d in DTYPES if d not in ("f32", "i32")),
-    ("f64", "f16"), ("f64", "bf16"), ("f16", "bf16"), ("bf16", "f16"), ("f16", "f64"),
-    ("f64", "i64"), ("i64", "f64"), ("u64", "f64"), ("i64", "i8"), ("u8", "i64"), ("i8", "u64"),
-    ("bool", "u8"), ("u16", "bool"), ("f16", "i8"), ("u32", "u64"), ("i64", "bool"),
+    ("f32", "i32"), ("i32", "f32"), ("bool", "f32"), ("f32", "bool"), ("i32", "bool"),
+    ("bool", "i32"), ("f32", "f16"), ("f16", "f32"), ("f32", "bf16"), ("bf16", "f32"),
+    ("f64", "f32"), ("f16", "bf16"), ("bf16", "f16"), ("i64", "bool"), ("f64", "bool"),
 )  # fmt: skip
 
 
 def _source(source, target):
-    if is_float(source) and not is_float(target):
-        return _truncated if target != "bool" else small
-    if not is_float(source) and target in ("f16", "bf16"):
-        return small
-    return data
+    return _truncated if is_float(source) and target == "i32" else data
+
+
+def _all_pairs(source, family, kernel, targets):
+    make = _truncated if is_float(source) else small
+    wide = family == "ints" and not is_float(source) and source != "bool"
+
+    def arguments(rng):
+        outs = {f"to_{d}": sentinel(100, d) for d in targets}
+        x = (data if wide else make)(rng, 100, source)
+        return {"x": x, **outs, "n": 100, "BLOCK": 64}
+
+    return case(
+        f"convert.to_{family}", (source,), kernel, 2, arguments,
+        lambda a: {f"to_{d}": rounded(exact(a["x"]), d) for d in targets},
+        note="integers wrap" if wide else "",
+    )  # fmt: skip
 
 
 #: Operand types and the type they meet in.
@@ -126,22 +188,31 @@ PROMOTIONS = (
 )  # fmt: skip
 
 
-def _promoted(operation, d):
-    def compute(x, y):
-        wanted = dtype(d)
-        x, y = (v.astype(wanted) for v in (x, y))
-        if is_float(d):
-            x, y = x.astype(np.float64), y.astype(np.float64)
-        return operation(x, y)
+def _promotion(a, b, d):
+    make = small if is_float(d) else data
 
-    return compute
+    def expected(given):
+        x, y = (exact(given[k].astype(dtype(d))) for k in "xy")
+        return {"total": rounded(x + y, d), "less": x < y}
+
+    return case(
+        "promote", (f"{a}_{b}",), promote_kernel, 2,
+        lambda rng: {
+            "x": make(rng, 90, a), "y": make(rng, 90, b), "total": sentinel(90, d),
+            "less": sentinel(90, "bool"), "n": 90, "BLOCK": 64,
+        },
+        expected, tolerance=ARITHMETIC if is_float(d) else EXACT, level=level_of(a, b),
+    )  # fmt: skip
 
 
 def cases() -> Iterator[Case]:
     for source, target in PAIRS:
         level = "core" if {source, target} <= {"f32", "i32", "bool"} else "standard"
         yield _convert(source, target, _source(source, target), level=level)
-    for d in INTS:
+    for d in DTYPES:
+        yield _all_pairs(d, "ints", to_ints_kernel, (*INTS, *UINTS))
+        yield _all_pairs(d, "floats", to_floats_kernel, FLOATS)
+    for d in ("i32", "i8"):
         yield _convert(
             "f32", d, lambda rng, n, d: -_truncated(rng, n, d), path="convert.truncate",
             level="core" if d == "i32" else "standard",
@@ -157,15 +228,7 @@ def cases() -> Iterator[Case]:
             path="convert.overflow", axes=(f"x={value:g}".replace("+", ""),),
         )  # fmt: skip
     for a, b, d in PROMOTIONS:
-        for name, kernel, operation in (
-            ("add", elementwise.add_kernel, np.add), ("less", elementwise.less_kernel, np.less)
-        ):  # fmt: skip
-            yield pointwise(
-                f"promote.{name}", kernel, _promoted(operation, d), ins=(a, b),
-                out=d if name == "add" else "bool", axes=(f"{a}_{b}",), n=90, block=64,
-                make=small if is_float(d) else data,
-                tolerance=ARITHMETIC if is_float(d) and name == "add" else EXACT,
-            )  # fmt: skip
+        yield _promotion(a, b, d)
     for a, b, d in (("f16", "f16", "f32"), ("bf16", "bf16", "f32"), ("f16", "i32", "f32"),
                     ("i32", "f32", "f32"), ("f64", "f16", "f64")):  # fmt: skip
         yield pointwise(

@@ -10,7 +10,20 @@ import mytriton.language as tl
 import numpy as np
 
 from ..case import ARITHMETIC, DIVIDE, EXACT, MATH, Case
-from .build import DTYPES, FLOATS, INTS, UINTS, pointwise, positive, small
+from .build import (
+    DTYPES,
+    FLOATS,
+    INTS,
+    UINTS,
+    case,
+    data,
+    exact,
+    pointwise,
+    positive,
+    rounded,
+    sentinel,
+    small,
+)
 
 
 @triton.jit
@@ -146,15 +159,39 @@ def literals_kernel(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + offs, left * 5 + (7 + a) - 2, mask=mask)
 
 
+@triton.jit
+def arithmetic_kernel(x, y, add, sub, mul, high, low, negated, less, picked, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    a = tl.load(x + offs, mask=mask)
+    b = tl.load(y + offs, mask=mask)
+    tl.store(add + offs, a + b, mask=mask)
+    tl.store(sub + offs, a - b, mask=mask)
+    tl.store(mul + offs, a * b, mask=mask)
+    tl.store(high + offs, tl.maximum(a, b), mask=mask)
+    tl.store(low + offs, tl.minimum(a, b), mask=mask)
+    tl.store(negated + offs, -a, mask=mask)
+    tl.store(less + offs, a < b, mask=mask)
+    tl.store(picked + offs, tl.where(b < a, a, -b), mask=mask)
+
+
+@triton.jit
+def bitwise_kernel(x, y, both, quotient, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    a = tl.load(x + offs, mask=mask)
+    b = tl.load(y + offs, mask=mask)
+    tl.store(both + offs, a & b, mask=mask)
+    tl.store(quotient + offs, a / b, mask=mask)
+
+
 #: One, a power of two, one less, one more, several programs, exactly several programs.
 EDGES = ((1, 128), (128, 128), (127, 128), (129, 128), (300, 128), (512, 128), (5, 8), (9, 1))
-ARITHMETIC_KERNELS = {
-    "add": (add_kernel, lambda x, y: x ^ y if x.dtype == np.bool_ else x + y),
-    "sub": (sub_kernel, lambda x, y: x ^ y if x.dtype == np.bool_ else x - y),
-    "mul": (mul_kernel, lambda x, y: x * y),
-    "maximum": (maximum_kernel, lambda x, y: np.maximum(x, y)),
-    "minimum": (minimum_kernel, lambda x, y: np.minimum(x, y)),
-}
+#: Of the types every backend must know, each operation on its own.
+CORE_KERNELS = {
+    "sub": (sub_kernel, np.subtract), "mul": (mul_kernel, np.multiply),
+    "maximum": (maximum_kernel, np.maximum), "minimum": (minimum_kernel, np.minimum),
+}  # fmt: skip
 
 
 def quotient(x, y):
@@ -188,36 +225,74 @@ def _large_blocks() -> Iterator[Case]:
 
 
 def _by_dtype() -> Iterator[Case]:
+    for d in ("f32", "i32"):
+        for name, (kernel, compute) in CORE_KERNELS.items():
+            tolerance = EXACT if name in ("maximum", "minimum") else None
+            yield pointwise(f"binary.{name}", kernel, compute, ins=(d, d), tolerance=tolerance)
+        yield pointwise("unary.neg", neg_kernel, np.negative, ins=(d,), tolerance=EXACT)
+        yield pointwise("compare.less", less_kernel, np.less, ins=(d, d), out="bool", make=small)
     for d in DTYPES:
         if d != "f32":
             yield pointwise("copy", copy_kernel, lambda x: x, ins=(d,), tolerance=EXACT)
-        for name, (kernel, compute) in ARITHMETIC_KERNELS.items():
-            if (d == "bool" and name in ("mul", "maximum", "minimum")) or (
-                name == "add" and d in ("f32", "i32")
-            ):
-                continue
-            tolerance = EXACT if name in ("maximum", "minimum") else None
+        if d not in ("f32", "i32", "bool"):
+            yield _arithmetic(d)
+        if d in ("bool", "i32", "f32", "f16", "i64", "u8"):
             yield pointwise(
-                f"binary.{name}", kernel, compute, ins=(d, d), n=200, tolerance=tolerance
-            )
-        if d != "bool":
-            yield pointwise("unary.neg", neg_kernel, np.negative, ins=(d,), tolerance=EXACT)
-        yield pointwise("compare.less", less_kernel, np.less, ins=(d, d), out="bool", make=small)
-        yield pointwise(
-            "select.where", where_kernel, np.where, ins=("bool", d, d), out=d, tolerance=EXACT,
-            axes=(d, "block=128", "n=300"),
-        )  # fmt: skip
-    for d in ("bool", *INTS, *UINTS):
-        yield pointwise("bitwise.and", and_kernel, np.bitwise_and, ins=(d, d))
-        yield pointwise(
-            "binary.div", div_kernel, quotient, ins=(d, d), out="f32", tolerance=DIVIDE,
-            note="true division: integers meet in f32",
-        )  # fmt: skip
+                "select.where", where_kernel, np.where, ins=("bool", d, d), out=d,
+                tolerance=EXACT, axes=(d, "block=128", "n=300"),
+            )  # fmt: skip
+    yield pointwise("bitwise.and", and_kernel, np.bitwise_and, ins=("i32", "i32"))
+    yield pointwise("bitwise.and", and_kernel, np.bitwise_and, ins=("bool", "bool"))
+    for name, kernel in (("add", add_kernel), ("sub", sub_kernel)):
+        yield pointwise(f"binary.{name}", kernel, np.bitwise_xor, ins=("bool", "bool"))
+    yield pointwise("compare.less", less_kernel, np.less, ins=("bool", "bool"))
+    yield pointwise(
+        "binary.div", div_kernel, quotient, ins=("i32", "i32"), out="f32", tolerance=DIVIDE,
+        note="true division: integers meet in f32",
+    )  # fmt: skip
+    for d in (*INTS, *UINTS, "bool"):
+        if d != "i32":
+            yield _bitwise(d)
     for d in FLOATS:
         yield pointwise("binary.div", div_kernel, quotient, ins=(d, d), tolerance=DIVIDE)
         yield pointwise("math.exp", exp_kernel, np.exp, ins=(d,), tolerance=MATH)
-    for n in (1, 127, 129):
+    for n in (1, 129):
         yield pointwise("math.exp", exp_kernel, np.exp, n=n, tolerance=MATH)
+
+
+def _many(path, kernel, d, outs, compute, tolerance, note=""):
+    """``kernel(x, y, out1, out2, ..., n, BLOCK)``: several operations of one type in one kernel."""
+    def arguments(rng):
+        arrays = {name: sentinel(300, t) for name, t in outs.items()}
+        return {"x": data(rng, 300, d), "y": data(rng, 300, d), **arrays, "n": 300, "BLOCK": 128}
+
+    def expected(a):
+        found = compute(exact(a["x"]), exact(a["y"]))
+        return {
+            name: rounded(value, t) for (name, t), value in zip(outs.items(), found, strict=True)
+        }
+
+    return case(path, (d,), kernel, 3, arguments, expected, tolerance=tolerance, note=note)
+
+
+def _arithmetic(d):
+    names = ("add", "sub", "mul", "high", "low", "negated")
+    outs = {**dict.fromkeys(names, d), "less": "bool", "picked": d}
+    return _many(
+        "arithmetic", arithmetic_kernel, d, outs,
+        lambda x, y: (
+            x + y, x - y, x * y, np.maximum(x, y), np.minimum(x, y), np.negative(x), x < y,
+            np.where(y < x, x, np.negative(y)),
+        ),
+        ARITHMETIC if d in FLOATS else EXACT,
+    )  # fmt: skip
+
+
+def _bitwise(d):
+    return _many(
+        "bitwise.and_div", bitwise_kernel, d, {"both": d, "quotient": "f32"},
+        lambda x, y: (x & y, quotient(x, y)), DIVIDE, "true division: integers meet in f32",
+    )  # fmt: skip
 
 
 def _polynomial(x, y):

@@ -94,7 +94,7 @@ def memory_accumulator_kernel(x, p, n):
 @triton.jit
 def prefix_in_place_kernel(x, n):
     for i in range(1, n):
-        tl.store(x + i, tl.load(x + i) + tl.load(x + i - 1))
+        tl.store(x + i, tl.load(x + i) + tl.load(x + (i - 1)))
 
 
 @triton.jit
@@ -119,7 +119,7 @@ def last_store_wins_kernel(out, BLOCK: tl.constexpr):
 @triton.jit
 def reverse_in_place_kernel(x, BLOCK: tl.constexpr):
     offs = tl.arange(0, BLOCK)
-    tl.store(x + (BLOCK - 1) - offs, tl.load(x + offs))
+    tl.store(x + ((BLOCK - 1) - offs), tl.load(x + offs))
 
 
 @triton.jit
@@ -133,7 +133,7 @@ def shift_in_place_kernel(x, n, BLOCK: tl.constexpr):
 def neighbour_after_store_kernel(x, tmp, out, BLOCK: tl.constexpr):
     offs = tl.arange(0, BLOCK)
     tl.store(tmp + offs, tl.load(x + offs) * 2)
-    tl.store(out + offs, tl.load(tmp + (BLOCK - 1) - offs))
+    tl.store(out + offs, tl.load(tmp + ((BLOCK - 1) - offs)))
 
 
 @triton.jit
@@ -141,7 +141,7 @@ def smoothing_kernel(x, n, steps, BLOCK: tl.constexpr):
     offs = tl.arange(0, BLOCK)
     inside = (0 < offs) & (offs < n - 1)
     for s in range(steps):
-        left = tl.load(x + offs - 1, mask=inside)
+        left = tl.load(x + (offs - 1), mask=inside)
         right = tl.load(x + offs + 1, mask=inside)
         tl.store(x + offs, left + right, mask=inside)
 

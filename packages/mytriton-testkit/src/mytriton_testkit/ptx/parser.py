@@ -334,7 +334,9 @@ class Parser:
             [self.operand(part.strip()) for part in group[1:-1].split(",") if part.strip()]
             for group in (results, arguments)
         ]
-        return Call(opcode, [], guard, site, names[0], target, names[1])
+        return Call(
+            opcode, [], guard, site, results=names[0], target=target, arguments=names[1]
+        )
 
     def operand(self, text: str) -> Operand:
         first = text[0]

@@ -71,13 +71,15 @@ class Instruction:
     operands: list[Operand]
     guard: Register | None
     site: Site
+    unused_result: bool = False
+    """Set where nothing in the function reads the first operand."""
     base: str = field(init=False)
     modifiers: tuple[str, ...] = field(init=False)
     types: list[Type] = field(init=False)
 
     def __post_init__(self) -> None:
         self.base, *modifiers = self.opcode.split(".")
-        self.modifiers = tuple(modifiers)
+        self.modifiers = tuple(part.split("::")[0] for part in modifiers)
         self.types = [TYPES[part] for part in modifiers if part in TYPES]
 
     @property

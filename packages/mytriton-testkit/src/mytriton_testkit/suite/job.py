@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..case import Case
 from .device import HostArrays, arrays_for
-from .oracle import LaunchOf, arguments_of
+from .oracle import LaunchOf, arguments_of, call_of
 from .poison import poisoned
 
 Array = npt.NDArray[Any]
@@ -202,7 +202,8 @@ class WrongBackendError(RuntimeError):
 
 
 def _normally(setup: Setup, case: Case, arguments: Mapping[str, Any]) -> str:
-    result = case.kernel.with_backend(setup.backend)[case.grid](**arguments, **case.options)
+    args, rest = call_of(case, arguments)
+    result = case.kernel.with_backend(setup.backend)[case.grid](*args, **rest)
     if result.backend != setup.backend:
         raise WrongBackendError(f"asked for {setup.backend!r}, {result.backend!r} ran")
     if not result.launched:

@@ -52,7 +52,20 @@ def copied(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def compiled_of(case: Case, arguments: Mapping[str, Any]) -> Any:
     """The stages of the kernel, source to optimised SSA."""
-    return case.kernel.compile(**arguments, **case.options)
+    args, rest = call_of(case, arguments)
+    return case.kernel.compile(*args, **rest)
+
+
+def call_of(case: Case, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments as a call has them: by position where that is possible, for a parameter may
+    have any name (``self``)."""
+    rest = {**arguments, **case.options}
+    args = []
+    for parameter in case.kernel.binder.signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY or parameter.name not in arguments:
+            break
+        args.append(rest.pop(parameter.name))
+    return args, rest
 
 
 def needs_of(case: Case, compiled: Any) -> frozenset[str]:

@@ -105,19 +105,18 @@ class Report:
         return [c for c in self.cases if not c.good and c.verdict not in tolerated]
 
     def level_problems(self) -> list[str]:
-        """Core features that are not declared, or of which a case of level ``core`` is not right."""
-        problems = []
+        """Core features that are not declared, or that no case of level ``core`` shows to work."""
+        wrong: dict[str, list[str]] = {}
         core = [c for c in self.cases if c.level == "core" and c.verdict is not Verdict.NEW]
         for feature in self.core_features:
             row = self.features.get(feature)
             state = row.declared if row is not None else "undeclared"
-            if state not in ("yes", "implied"):
-                problems.append(f"core feature {feature} is {state}")
-                continue
             needing = [c for c in core if feature in c.features]
-            if not any(c.verdict in (Verdict.PASS, Verdict.XFAIL) for c in needing):
-                problems.append(f"core feature {feature} passes no case")
-        return problems
+            if state not in ("yes", "implied"):
+                wrong.setdefault(state, []).append(feature)
+            elif not any(c.verdict in (Verdict.PASS, Verdict.XFAIL) for c in needing):
+                wrong.setdefault("without a case that passes", []).append(feature)
+        return [f"core features {what}: {', '.join(names)}" for what, names in wrong.items()]
 
     def why_not(self) -> list[str]:
         """Reasons why the backend is not certified; empty when it is."""

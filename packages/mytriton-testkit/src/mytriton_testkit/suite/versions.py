@@ -42,7 +42,9 @@ def _requirements(dist: str) -> list[str]:
     found = []
     for text in texts:
         try:
-            found.append(Requirement(text).name)
+            requirement = Requirement(text)
         except InvalidRequirement:
             continue
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            found.append(requirement.name)
     return sorted(found)

@@ -161,8 +161,14 @@ def _infer_select(types: rules.Types, attrs: rules.Attrs) -> Type:
 
 
 def _compute_select(types: rules.Types, result: Type | None) -> tuple[ScalarType, ...]:
+    """The condition in bool, the values in the element type of the result."""
     element = scalar_of(result)  # type: ignore[arg-type]
     return BOOL, element, element
+
+
+def _source_type(types: rules.Types, result: Type | None) -> ScalarType:
+    """The element type of the operand."""
+    return scalar_of(types[0])  # type: ignore[arg-type]
 
 
 def _infer_cast(types: rules.Types, attrs: rules.Attrs) -> Type:
@@ -256,7 +262,6 @@ cast = register(
         "cast", ("operand",), _infer_cast, lambda ev, a: convert(a, ev.source, ev.attrs["dtype"]),
         "Value conversion: float to int truncates, int to int wraps, to bool is `!= 0`.",
         attrs=("dtype",), elementwise=True, fold=_fold_cast, defined=_castable,
-        compute=lambda types, result: scalar_of(types[0]),  # type: ignore[arg-type]
-        constants="peer",
+        compute=_source_type, constants="peer",
     )
 )  # fmt: skip

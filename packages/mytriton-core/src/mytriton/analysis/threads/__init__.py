@@ -1,0 +1,13 @@
+"""One thread per element: which thread holds what, which values are needed where, and where threads
+must wait for each other. Pure analyses that GPU backends share."""
+
+from __future__ import annotations
+
+from .barriers import REDUCTIONS, Barriers
+from .demand import Demand
+from .layout import Layout, Tile, drop_axis, natural, operand_layout, size, tile_of
+
+__all__ = [
+    "REDUCTIONS", "Barriers", "Demand", "Layout", "Tile", "drop_axis", "natural",
+    "operand_layout", "size", "tile_of",
+]  # fmt: skip

@@ -1,0 +1,56 @@
+"""The ``mlir`` backend: its hooks. Imports neither MLIR nor a device library; text needs neither."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from mytriton.plugin_api import (
+    Artifact,
+    Availability,
+    BackendInfo,
+    LaunchSpec,
+    Source,
+    SSAFunction,
+    hookimpl,
+)
+from mytriton_mlir_gpu_info import INFO
+
+
+@hookimpl
+def mytriton_backend_info() -> BackendInfo:
+    return INFO
+
+
+@hookimpl
+def mytriton_probe() -> Availability:
+    from .probe import probe
+
+    return probe()
+
+
+@hookimpl
+def mytriton_lower(function: SSAFunction, launch: LaunchSpec) -> Source:
+    from .kernel import emit
+
+    emitted = emit(function)
+    resources = {
+        "threads": emitted.threads,
+        "shared_bytes": emitted.shared_bytes,
+        "parameters": tuple(param.ty for param in function.params),
+        "spans": MappingProxyType(emitted.spans),
+    }
+    return Source(emitted.text, INFO.language, emitted.entry, MappingProxyType(resources))
+
+
+@hookimpl
+def mytriton_compile(source: Source, launch: LaunchSpec) -> Artifact:
+    from .launch import compile_kernel
+
+    return compile_kernel(source, launch)
+
+
+@hookimpl
+def mytriton_cache_key(launch: LaunchSpec) -> str:
+    from .launch import cache_key
+
+    return cache_key(launch)

@@ -1,0 +1,125 @@
+"""From text to a kernel that launches on whichever provider has the CUDA device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from mytriton.plugin_api import (
+    I64,
+    ArgView,
+    Device,
+    DeviceError,
+    DeviceProvider,
+    LaunchSpec,
+    PackedArguments,
+    PointerType,
+    Source,
+    Type,
+    device_provider,
+    pack_arguments,
+)
+
+from . import toolchain
+from .stages import DEFAULT_CHIP, chip_name, chip_number, gpu_to_cubin_stages
+
+KIND = "cuda"
+#: Chips LLVM 22 knows. PTX for one of them runs on every later one.
+_KNOWN = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 103, 120, 121)
+
+
+def compile_source(source: Source, *, chip: str = DEFAULT_CHIP, output: str = "isa") -> bytes:
+    """The image of a kernel: PTX (without the NUL at its end), or with ``output="bin"`` a cubin.
+
+    Needs no device. Raises ``StageError`` (a ``RuntimeError``), ``ImportError`` without bindings.
+    """
+    stages = gpu_to_cubin_stages(chip=chip, output=output)
+    threads, spans = source.resources.get("threads", 0), source.resources.get("spans")
+    image = toolchain.compile_image(source.text, stages, threads=threads, spans=spans)
+    return image.rstrip(b"\0") if output == "isa" else image
+
+
+def nearest_chip(arch: str) -> str:
+    """The newest chip that LLVM knows and whose PTX runs on ``arch``."""
+    if not arch:
+        return DEFAULT_CHIP
+    number = chip_number(arch)
+    return chip_name(str(max((n for n in _KNOWN if n <= number), default=_KNOWN[0])))
+
+
+def memref_arguments(types: Sequence[Type], args: Sequence[Any]) -> PackedArguments:
+    """Arguments as the image takes them: five values for an array (allocated and aligned pointer,
+    offset, size, stride, in elements), one for a scalar."""
+    flat_types: list[Type] = []
+    flat: list[Any] = []
+    for ty, arg in zip(types, args, strict=True):
+        if isinstance(ty, PointerType):
+            flat_types += [ty, ty, I64, I64, I64]
+            flat += [arg, arg, 0, _size(arg), 1]
+        else:
+            flat_types.append(ty)
+            flat.append(arg)
+    return pack_arguments(flat_types, flat)
+
+
+def _size(view: ArgView) -> int:
+    """Elements between the base and the end of a view."""
+    return max(0, view.span[1] - view.pointer) // view.dtype.itemsize
+
+
+class GPUKernel:
+    """A function of a loaded image."""
+
+    def __init__(
+        self, provider: DeviceProvider, function: Any, source: Source, image: bytes, chip: str
+    ) -> None:
+        self._provider = provider
+        self._function = function
+        self._types: tuple[Type, ...] = source.resources["parameters"]
+        self._block = (int(source.resources["threads"]), 1, 1)
+        self.metadata: Mapping[str, Any] = MappingProxyType(
+            {
+                "name": source.entry, "threads": self._block[0], "chip": chip,
+                "shared_bytes": source.resources["shared_bytes"], "image_kind": "ptx",
+                "image": image,
+            }
+        )  # fmt: skip
+
+    def launch(self, grid: tuple[int, int, int], args: Sequence[Any]) -> None:
+        """Run every program of the grid."""
+        packed = memref_arguments(self._types, args)
+        # Workgroup memory is part of the image.
+        self._provider.launch(self._function, grid, self._block, packed)
+
+
+def compile_kernel(source: Source, launch: LaunchSpec) -> GPUKernel:
+    """Compile for the device the arguments are on, and load."""
+    provider = device_provider(KIND)
+    device = _device(provider, launch)
+    chip = nearest_chip(device.arch)
+    image = compile_source(source, chip=chip)
+    function = provider.function(provider.load(image, kind="ptx", device=device), source.entry)
+    return GPUKernel(provider, function, source, image, chip)
+
+
+def _device(provider: DeviceProvider, launch: LaunchSpec) -> Device:
+    ids = {a.device_id: a.name for a in launch.arguments if a.device_kind == KIND}
+    if len(ids) > 1:
+        listed = ", ".join(f"{name!r} is on {KIND}:{n}" for n, name in sorted(ids.items()))
+        raise DeviceError(f"arguments are on different devices: {listed}")
+    device = provider.current_device()
+    for index in ids:
+        if index != device.index:
+            found = {d.index: d for d in provider.availability().devices}
+            return found.get(index, Device(KIND, arch=device.arch, index=index))
+    return device
+
+
+def cache_key(launch: LaunchSpec) -> str:
+    """Versions and target: what changes the image beside the text."""
+    try:
+        arch = device_provider(KIND).current_device().arch
+    except DeviceError:
+        arch = ""
+    return f"{toolchain.version()}|{nearest_chip(arch)}|O3|isa"

@@ -41,4 +41,5 @@ INFO = BackendInfo(
         "cupy": "mytriton-cuda[cuda12] or mytriton-cuda[cuda13]",
     },
     language="CUDA C++",
+    variables={"MYTRITON_NVRTC": "path of the NVRTC library to use (default: found by itself)"},
 )

@@ -146,8 +146,7 @@ def _min(e: Emitter, op: mt.SSAOp) -> Lines:
 
 
 def _for(e: Emitter, loop: mt.SSAForRange) -> Lines:
-    k, lines = loop.index.id, []
-    scalar = Lanes((), [])
+    k, lines, scalar = loop.index.id, [], Lanes((), [])
     for arg, value in zip(loop.carried_args, loop.carried_inputs, strict=True):
         lines += e.define(arg, loop.span)
         lines += e.copy(e.name(arg), arg.ty, e.name(value))

@@ -100,6 +100,7 @@ if TYPE_CHECKING:
         pack_arguments,
     )
     from .plugins.hookspecs import hookimpl
+    from .runtime.arguments import launch_value
 
 #: Names that need NumPy, the op registry or pluggy, and where they are: fetched when first used.
 _LAZY = {
@@ -115,6 +116,7 @@ _LAZY = {
         "plugins.claims": "default_claim largest_block missing_features",
         "plugins.devices": "DeviceProvider PackedArguments device_provider pack_arguments",
         "plugins.hookspecs": "hookimpl",
+        "runtime.arguments": "launch_value",
     }.items()
     for name in names.split()
 }
@@ -145,7 +147,8 @@ __all__ = [
     # hooks and what they exchange
     "HOOK_API", "ArgSpec", "ArgView", "Artifact", "Availability", "BackendInfo", "Capability",
     "Claim", "Decline", "Device", "Event", "LaunchSpec", "Limits", "Pass", "Source", "State",
-    "capability_table", "default_claim", "hookimpl", "largest_block", "missing_features",
+    "capability_table", "default_claim", "hookimpl", "largest_block", "launch_value",
+    "missing_features",
     # errors
     "CompilationError", "DeviceError", "MytritonBackendError", "MytritonError", "Span",
     "UnsupportedFeature", "format_error",

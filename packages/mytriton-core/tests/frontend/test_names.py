@@ -31,11 +31,13 @@ def test_a_changed_global_recompiles(module_from):
 
 def test_a_global_that_changes_type_recompiles(module_from):
     module = module_from(
-        "V = 1\n@triton.jit\ndef kernel(out):\n    tl.store(out, tl.full(1, V, tl.float32) if V is True else 5.0)\n"
+        "V = 4\n@triton.jit\ndef kernel(out):\n    tl.store(out, tl.sum(tl.full(4, V, tl.int32)) / V)\n"
     )
-    assert run(module.kernel) == 5.0
-    module.V = 1.0
-    assert run(module.kernel) == 5.0
+    assert run(module.kernel) == 4.0
+    before = len(next(iter(module.kernel.specialisations.values())))
+    module.V = 4.0
+    assert run(module.kernel) == 4.0
+    assert len(next(iter(module.kernel.specialisations.values()))) == before + 1
 
 
 def test_signed_zero_globals_differ(module_from):

@@ -83,7 +83,11 @@ out = np.zeros(1, np.float32)
 def test_a_named_backend_gets_views_and_numbers(backend):
     plugin = backend("recorder")
     result = store_kernel.with_backend("recorder")[(2, 3)](out, 7)
-    assert (result.backend, result.src, result.launched) == ("recorder", "text of store_kernel", True)
+    assert (result.backend, result.src, result.launched) == (
+        "recorder",
+        "text of store_kernel",
+        True,
+    )
     ((grid, (view, number)),) = plugin.launches
     assert grid == (2, 3, 1)
     assert (view.pointer, view.shape, str(view.dtype)) == (out.ctypes.data, (1,), "f32")
@@ -93,7 +97,9 @@ def test_a_named_backend_gets_views_and_numbers(backend):
 def test_host_arrays_on_a_named_device_backend_are_compiled_only(backend):
     plugin = backend("gpu", device="strange")
     fresh = triton.jit(store_kernel.fn)
-    with pytest.warns(CompiledOnlyWarning, match=r"'store_kernel' .* backend 'gpu' .* out are host arrays"):
+    with pytest.warns(
+        CompiledOnlyWarning, match=r"'store_kernel' .* backend 'gpu' .* out are host arrays"
+    ):
         result = fresh.with_backend("gpu")[(1,)](out, 1)
     assert (result.launched, result.artifact, result.src) == (False, None, "text of store_kernel")
     assert "compiled only, not launched" in repr(result)

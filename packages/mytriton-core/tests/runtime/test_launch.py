@@ -466,3 +466,64 @@ class TestErrors:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             kernel[(1,)](np.full(1, 1000, np.float32), np.zeros(1, np.float32))
+
+
+class TestCopies:
+    def test_results_copy_to_themselves(self):
+        import copy
+
+        result = store_kernel[(1,)](np.zeros(1, np.float32), 1.0)
+        assert copy.copy(result) is result
+        assert copy.deepcopy(result) is result
+
+    def test_a_result_says_why_it_is_not_pickled(self):
+        import pickle
+
+        result = store_kernel[(1,)](np.zeros(1, np.float32), 1.0)
+        with pytest.raises(TypeError, match="cannot be pickled; str"):
+            pickle.dumps(result)
+
+    def test_expression_lists_pickle_however_deep(self):
+        import pickle
+
+        @triton.jit
+        def kernel(out, n, N: tl.constexpr):
+            v = n
+            for _i in tl.static_range(N):
+                v = v + n
+            for i in range(n):
+                v += i
+            tl.store(out, v)
+
+        ops = kernel.trace(np.zeros(1, np.int32), 1, N=3000).ops
+        assert pickle.loads(pickle.dumps(ops)) == ops
+        assert pickle.loads(pickle.dumps(ops[0])) == ops[0]
+
+
+@pytest.mark.parametrize("value", [[4], "4", 0, -1, 2.5, True])
+def test_launch_options_are_positive_ints(value):
+    with pytest.raises(TypeError, match="num_warps must be a positive int"):
+        store_kernel[(1,)](np.zeros(1), 1.0, num_warps=value)
+
+
+def test_a_backend_is_named_by_text():
+    with pytest.raises(TypeError, match="by name or by a list of names, got 3"):
+        store_kernel.with_backend(3)
+    out = np.zeros(1, np.float32)
+    store_kernel.with_backend(["interpreter"])[(1,)](out, 2.0)
+    assert out[0] == 2.0
+
+
+def test_signalling_nans_do_not_hide_elements():
+    @triton.jit
+    def kernel(x, out):
+        v = tl.load(x + tl.arange(0, 4))
+        tl.store(out, tl.max(v))
+        tl.store(out + 1, tl.min(v))
+
+    bits = np.array(
+        [0x7F800000, 0x7FA00001, 0xC2950000, 0x3F800000], np.uint32
+    )  # inf, sNaN, -74.5, 1
+    out = np.zeros(2, np.float32)
+    kernel[(1,)](bits.view(np.float32), out)
+    np.testing.assert_array_equal(out, [np.inf, -74.5])

@@ -44,6 +44,13 @@ def mytriton_lower(function: SSAFunction, launch: LaunchSpec) -> Source:
 
 @hookimpl
 def mytriton_compile(source: Source, launch: LaunchSpec) -> Artifact:
-    from .launch import compile_kernel
+    from .launch import CudaKernel
 
-    return compile_kernel(source)
+    return CudaKernel(source)
+
+
+@hookimpl
+def mytriton_cache_key(launch: LaunchSpec) -> str:
+    from . import nvrtc
+
+    return f"nvrtc {nvrtc.load().version}" if nvrtc.available() else "text"

@@ -5,24 +5,39 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 
-from mytriton.plugin_api import Availability
+from mytriton.plugin_api import Availability, DeviceError, device_provider
 from mytriton_cuda_info import INFO
+
+from . import nvrtc
 
 #: What the driver is called, on Linux and on Windows.
 _DRIVERS = ("libcuda.so.1", "nvcuda.dll")
-
-LATER = "running kernels comes with a later release of mytriton-cuda"
+_TEXT_ONLY = "kernels can be read here, not run"
 
 
 def probe() -> Availability:
-    """Lowering always works. Launching needs a driver and CuPy, and code that is still to come."""
-    if not driver_present():
-        reason, hint = "no CUDA driver (libcuda) on this machine", "kernels can be read, not run"
-    elif importlib.util.find_spec("cupy") is None:
-        reason, hint = "CuPy is not installed", INFO.install_hint
+    """Lowering always works. Launching takes the compiler, and somebody who launches on devices of
+    kind ``cuda``: a device provider of CuPy's, or the emulator when ``MYTRITON_EMULATE=1``."""
+    try:
+        device = device_provider("cuda").availability()
+    except DeviceError as e:
+        return Availability(can_launch=False, reason=_without_provider(e), hint=INFO.install_hint)
+    if not device.can_launch:
+        reason, hint = device.reason, device.hint
+    elif not nvrtc.available():
+        reason, hint = "NVRTC is not installed", INFO.install_hint
     else:
-        reason, hint = LATER, "kernels can be read, not run"
-    return Availability(can_lower=True, can_launch=False, reason=reason, hint=hint)
+        return Availability(devices=device.devices)
+    return Availability(can_launch=False, reason=reason, hint=hint or _TEXT_ONLY)
+
+
+def _without_provider(error: DeviceError) -> str:
+    """The most useful thing to say when nothing launches on CUDA devices."""
+    if not driver_present():
+        return "no CUDA driver (libcuda) on this machine"
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed"
+    return str(error)
 
 
 def driver_present() -> bool:

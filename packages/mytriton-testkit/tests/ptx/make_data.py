@@ -28,9 +28,7 @@ def compile_ptx(source: str, *options: str) -> str:
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     lib.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"k.cu", 0, None, None)
     texts = [b"--gpu-architecture=compute_80", *(option.encode() for option in options)]
-    status = lib.nvrtcCompileProgram(
-        program, len(texts), (ctypes.c_char_p * len(texts))(*texts)
-    )
+    status = lib.nvrtcCompileProgram(program, len(texts), (ctypes.c_char_p * len(texts))(*texts))
     lib.nvrtcGetProgramLogSize(program, ctypes.byref(size))
     log = ctypes.create_string_buffer(size.value)
     lib.nvrtcGetProgramLog(program, log)

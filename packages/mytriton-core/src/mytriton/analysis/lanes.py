@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..ir.types import shape_of
 from ..ir.values import (
@@ -19,6 +19,10 @@ from ..ir.values import (
 
 Makers = Mapping[int, SSAItem]
 
+#: Offsets are short expressions: larger ones are not looked into.
+MAX_TERMS = 16
+MAX_DEPTH = 8
+
 
 def definitions(function: SSAFunction) -> dict[int, SSAItem]:
     """The item that makes each value (for loop arguments and indices: the loop)."""
@@ -32,28 +36,28 @@ def definitions(function: SSAFunction) -> dict[int, SSAItem]:
     return found
 
 
-def distinct(offset: SSAOperand, mask: SSAOperand, makers: Makers) -> bool:
-    """Whether ``offset`` is a different number in every lane of its block that ``mask`` lets pass.
+def distinct(
+    offsets: Sequence[SSAOperand], shape: tuple[int, ...], mask: SSAOperand, makers: Makers
+) -> bool:
+    """Whether the sum of ``offsets`` is a different number in every lane of a block of ``shape``
+    that ``mask`` lets pass.
 
     Knows ranges scaled by constants and moved by scalars, and rows ``i * width + j`` of which the
-    mask keeps ``0 <= j < width``. ``False`` means "not proven". Assumes that address arithmetic
-    does not overflow, as the language does.
+    mask keeps ``0 <= j < width``. ``False`` means "not proven"; looks at small expressions only.
+    Assumes that address arithmetic does not overflow, as the language does.
     """
-    shape = shape_of(operand_type(offset))  # type: ignore[arg-type]
     axes = {axis for axis, extent in enumerate(shape) if extent != 1}
-    if not axes:
-        return True
-    terms = list(_terms(offset, makers))
-    moving = [(t, _axes(t, len(shape))) for t in terms if _axes(t, len(shape))]
-    if len(moving) == 1 and moving[0][1] == axes and len(axes) == 1:
-        return _strictly_monotone(moving[0][0], makers)
-    if len(moving) != 2 or moving[0][1] & moving[1][1] or len(axes) != 2:
+    terms = [term for offset in offsets for term in _terms(offset, makers)]
+    moving = [term for term in terms if _axes(term, len(shape))]
+    if len(axes) <= 1:
+        return not axes or (len(moving) == 1 and _monotone(moving[0], makers))
+    if len(axes) != 2 or len(moving) != 2:
         return False
-    if moving[0][1] | moving[1][1] != axes or len(moving[0][1]) != 1:
+    a, b = moving
+    sides = _axes(a, len(shape)), _axes(b, len(shape))
+    if len(sides[0]) != 1 or len(sides[1]) != 1 or sides[0] == sides[1]:
         return False
-    (a, _), (b, _) = moving
-    fixed = [t for t in terms if not _axes(t, len(shape))]
-    return _row_of(a, b, fixed, mask, makers) or _row_of(b, a, fixed, mask, makers)
+    return any(_row_of(i, j, terms, mask, makers) for i, j in ((a, b), (b, a)))
 
 
 def _made_by(operand: SSAOperand, opcode: str, makers: Makers) -> SSAOp | None:
@@ -61,7 +65,19 @@ def _made_by(operand: SSAOperand, opcode: str, makers: Makers) -> SSAOp | None:
     return item if isinstance(item, SSAOp) and item.opcode == opcode else None
 
 
+def _shape(operand: SSAOperand) -> tuple[int, ...]:
+    ty = operand_type(operand)
+    return () if ty is None else shape_of(ty)
+
+
+def _axes(operand: SSAOperand, rank: int) -> set[int]:
+    """The axes, of ``rank`` in all, along which a broadcast operand may vary."""
+    shape = _shape(operand)
+    return {rank - len(shape) + k for k, extent in enumerate(shape) if extent != 1}
+
+
 def _terms(operand: SSAOperand, makers: Makers) -> list[SSAOperand]:
+    """The terms of a sum; the sum itself when it has too many."""
     found: list[SSAOperand] = []
     pending = [operand]
     while pending:
@@ -70,13 +86,9 @@ def _terms(operand: SSAOperand, makers: Makers) -> list[SSAOperand]:
             pending.extend(op.operands)
         else:
             found.append(current)
+        if len(found) + len(pending) > MAX_TERMS:
+            return [operand]
     return found
-
-
-def _axes(operand: SSAOperand, rank: int) -> set[int]:
-    ty = operand_type(operand)
-    shape = shape_of(ty) if ty is not None else ()
-    return {rank - len(shape) + k for k, extent in enumerate(shape) if extent != 1}
 
 
 def _strip(operand: SSAOperand, makers: Makers) -> SSAOperand:
@@ -85,75 +97,49 @@ def _strip(operand: SSAOperand, makers: Makers) -> SSAOperand:
     return operand
 
 
-def _is_scalar(operand: SSAOperand) -> bool:
-    return not shape_of(operand_type(operand))  # type: ignore[arg-type]
-
-
-def _strictly_monotone(operand: SSAOperand, makers: Makers) -> bool:
-    """A range, moved by scalars and scaled by constants other than 0."""
-    found = False
-    for term in _terms(_strip(operand, makers), makers):
-        if _is_scalar(term):
-            continue
-        inner = _strip(term, makers)
-        if op := _made_by(inner, "mul", makers):
-            a, b = op.operands
-            a, b = (b, a) if isinstance(a, Constant) else (a, b)
-            if (
-                found
-                or not isinstance(b, Constant)
-                or not b.value
-                or not _strictly_monotone(a, makers)
-            ):
-                return False
-        elif _made_by(inner, "arange", makers) is None and not _is_sum(inner, makers):
-            return False
-        elif found or (_is_sum(inner, makers) and not _strictly_monotone(inner, makers)):
-            return False
-        found = True
-    return found
-
-
-def _is_sum(operand: SSAOperand, makers: Makers) -> bool:
-    return _made_by(operand, "add", makers) is not None
-
-
-def _row_of(
-    row: SSAOperand,
-    column: SSAOperand,
-    fixed: list[SSAOperand],
-    mask: SSAOperand,
-    makers: Makers,
-) -> bool:
-    """``row`` is ``i * width`` with distinct ``i``; ``column`` (with the scalars beside it) is a
-    distinct, never negative ``j`` that the mask keeps below ``width``."""
-    op = _made_by(row, "mul", makers)
-    if op is None:
+def _monotone(operand: SSAOperand, makers: Makers, depth: int = MAX_DEPTH) -> bool:
+    """Different at every place of its one moving axis: a range, moved by scalars and scaled by
+    constants other than 0."""
+    moving = [t for t in _terms(_strip(operand, makers), makers) if _shape(t)]
+    if len(moving) != 1 or depth == 0:
         return False
-    for index, width in (op.operands, op.operands[::-1]):
-        if not _is_scalar(width) or not _strictly_monotone(index, makers):
-            continue
-        if not _strictly_monotone(column, makers):
-            continue
-        # Scalars in the column's own sum may stand beside it after flattening.
-        wanted = {_key(t) for t in [column, *fixed]}
-        for bounded in _upper_bounds(mask, width, makers):
-            if {_key(t) for t in _terms(bounded, makers)} <= wanted and _key(column) in {
-                _key(t) for t in _terms(bounded, makers)
-            }:
-                return _not_negative(bounded, makers)
+    (term,) = moving
+    if _made_by(term, "arange", makers):
+        return True
+    if _made_by(term, "expand_dims", makers):
+        return _monotone(term, makers, depth - 1)
+    if op := _made_by(term, "mul", makers):
+        for value, factor in (op.operands, op.operands[::-1]):
+            if isinstance(factor, Constant) and factor.value != 0:
+                return _monotone(value, makers, depth - 1)
     return False
 
 
-def _key(operand: SSAOperand) -> object:
-    return operand.id if isinstance(operand, SSAValue) else operand
+def _row_of(
+    row: SSAOperand, column: SSAOperand, terms: list[SSAOperand], mask: SSAOperand, makers: Makers
+) -> bool:
+    """``row`` is ``i * width`` with distinct ``i``; ``column``, together with scalars of ``terms``,
+    is a distinct ``j`` that is never negative and that the mask keeps below ``width``."""
+    op = _made_by(row, "mul", makers)
+    if op is None or not _monotone(column, makers):
+        return False
+    for index, width in (op.operands, op.operands[::-1]):
+        if _shape(width) or not _monotone(index, makers):
+            continue
+        for bounded in _upper_bounds(mask, width, makers):
+            parts = _terms(bounded, makers)
+            if column in parts and all(part in terms for part in parts):
+                return _not_negative(bounded, makers)
+    return False
 
 
 def _upper_bounds(mask: SSAOperand, width: SSAOperand, makers: Makers) -> list[SSAOperand]:
     """What the mask says is smaller than ``width``."""
     found: list[SSAOperand] = []
     pending = [mask]
-    while pending:
+    for _ in range(MAX_TERMS):
+        if not pending:
+            break
         current = pending.pop()
         if op := _made_by(current, "and", makers):
             pending.extend(op.operands)
@@ -162,18 +148,23 @@ def _upper_bounds(mask: SSAOperand, width: SSAOperand, makers: Makers) -> list[S
     return found
 
 
-def _not_negative(operand: SSAOperand, makers: Makers, depth: int = 32) -> bool:
-    if isinstance(operand, Constant):
-        return operand.value >= 0
-    item = makers.get(operand.id) if isinstance(operand, SSAValue) else None
-    if item is None or depth == 0:
-        return False
-    if isinstance(item, SSAForRange):
-        return operand == item.index and _not_negative(item.start, makers, depth - 1)
-    if item.opcode == "program_id":
-        return True
-    if item.opcode == "arange":
-        return bool(item.attrs["start"] >= 0)
-    if item.opcode in ("add", "mul", "expand_dims"):
-        return all(_not_negative(o, makers, depth - 1) for o in item.operands)
+def _not_negative(operand: SSAOperand, makers: Makers) -> bool:
+    pending = [operand]
+    for _ in range(4 * MAX_TERMS):
+        if not pending:
+            return True
+        current = pending.pop()
+        item = makers.get(current.id) if isinstance(current, SSAValue) else None
+        if isinstance(current, Constant):
+            if current.value < 0:
+                return False
+        elif isinstance(item, SSAForRange) and current == item.index:
+            pending.append(item.start)
+        elif isinstance(item, SSAOp) and item.opcode in ("add", "mul", "expand_dims"):
+            pending.extend(item.operands)
+        elif isinstance(item, SSAOp) and item.opcode == "arange":
+            if item.attrs["start"] < 0:
+                return False
+        elif not isinstance(item, SSAOp) or item.opcode != "program_id":
+            return False
     return False

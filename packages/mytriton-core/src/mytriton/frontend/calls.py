@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CompilationError
 from ..language.core import static_range
 from ..language.symbolic import tensor
+from .dependencies import Opaque, function_fingerprint
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -54,11 +55,21 @@ def call(
         return _macro(tracer, node, function, args, kwargs)
     if not callable(function):
         raise tracer.error(f"{function!r} is not callable", node)
+    if not isinstance(function, type) and not _stateless(function):
+        tracer.environment.opaque = True
     if symbolic:
         raise tracer.error(
             f"{name} is not a function of the kernel language and cannot take runtime values", node
         )
     return function(*args, **kwargs)
+
+
+def _stateless(function: Any) -> bool:
+    """Whether calling ``function`` again gives the same result: functions in C without an object."""
+    owner = getattr(function, "__self__", None)
+    return isinstance(function, types.BuiltinFunctionType) and (
+        owner is None or isinstance(owner, (types.ModuleType, str, int, float, tuple))
+    )
 
 
 def _builtin(
@@ -78,6 +89,11 @@ def _macro(
     tracer: Tracer, node: ast.Call, function: types.FunctionType, args: Any, kwargs: Any
 ) -> Any:
     """A plain Python function is run while tracing, with symbolic or compile-time arguments."""
+    if not tracer.environment.opaque:
+        try:
+            function_fingerprint(function)
+        except Opaque:
+            tracer.environment.opaque = True
     try:
         return function(*args, **kwargs)
     except CompilationError:

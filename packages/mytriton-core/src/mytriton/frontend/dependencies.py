@@ -7,12 +7,20 @@ up again, so a changed global means a new specialisation, never stale code.
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import struct
 import types
-from collections.abc import Iterator
 from typing import Any
 
 _MISSING = object()
+
+#: Types whose objects cannot change in place: one that is still there is the same.
+SETTLED = (types.ModuleType, type, int, float, str, bytes, bool, type(None))
+
+
+class Opaque(TypeError):
+    """Raised for a value whose changes cannot be seen: code that depends on it is traced again
+    before each launch and reused only when the program is the same."""
 
 
 def fingerprint(value: Any) -> Any:
@@ -29,39 +37,101 @@ def fingerprint(value: Any) -> Any:
         return ("function", function_fingerprint(value))
     if hasattr(value, "__mytriton_fingerprint__"):
         return value.__mytriton_fingerprint__()
+    if type(value).__module__ == "numpy" and hasattr(value, "tobytes") and value.shape == ():
+        return (type(value), value.dtype.str, value.tobytes())
     if type(value).__hash__ is None:
         raise TypeError(f"{type(value).__name__} values can change in place")
-    return (type(value), value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        held = tuple(fingerprint(getattr(value, f.name)) for f in dataclasses.fields(value))
+        return (type(value), held)
+    # Equality of a type of its own making may be looser than ours: what it prints as counts too.
+    own = "__eq__" in {name for cls in type(value).__mro__[:-1] for name in vars(cls)}
+    return (type(value), value, repr(value)) if own else (type(value), value)
 
 
-def function_fingerprint(function: types.FunctionType, seen: frozenset[int] = frozenset()) -> Any:
-    """Code of a Python function plus the values of the globals and closure cells it reads."""
+def function_fingerprint(function: types.FunctionType) -> Any:
+    """Code of a Python function plus everything it reads: globals, closure cells, attributes of
+    modules and classes, contents of lists and dicts. Raises ``Opaque`` when it reads something
+    whose changes cannot be seen."""
+    return _of_function(function, frozenset())
+
+
+def _of_function(function: types.FunctionType, seen: frozenset[int]) -> Any:
     if id(function) in seen:
         return function.__qualname__
     seen = seen | {id(function)}
-    read = []
-    for name, value in _read_by(function):
-        if isinstance(value, types.FunctionType):
-            read.append((name, function_fingerprint(value, seen)))
-            continue
-        try:
-            read.append((name, fingerprint(value)))
-        except TypeError:
-            read.append((name, id(value)))
-    defaults = tuple(map(repr, (function.__defaults__, function.__kwdefaults__)))
-    return (function.__code__, defaults, tuple(read))
+    names = _names(function.__code__)
+    read = [
+        (name, _of_read(function.__globals__[name], names, seen))
+        for name in names
+        if name in function.__globals__
+    ]
+    read += [
+        (name, _of_read(_cell(cell), names, seen))
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ())
+    ]
+    defaults = _of_read((function.__defaults__, function.__kwdefaults__), names, seen)
+    attributes = _of_read(dict(vars(function)), names, seen) if vars(function) else None
+    return (function.__code__, defaults, attributes, tuple(read))
 
 
-def _read_by(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    codes = [function.__code__]
+def _names(code: types.CodeType) -> list[str]:
+    """Global and attribute names a code object mentions, those of nested code included."""
+    names: dict[str, None] = {}
+    codes = [code]
     while codes:
-        code = codes.pop()
-        codes.extend(c for c in code.co_consts if isinstance(c, types.CodeType))
-        for name in code.co_names:
-            if name in function.__globals__:
-                yield name, function.__globals__[name]
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        yield name, _cell(cell)
+        current = codes.pop()
+        names.update(dict.fromkeys(current.co_names))
+        codes.extend(c for c in current.co_consts if isinstance(c, types.CodeType))
+    return list(names)
+
+
+def _of_read(value: Any, names: list[str], seen: frozenset[int]) -> Any:
+    """Fingerprint of a value a macro reads. ``names`` are the attributes it may ask for."""
+    if isinstance(value, types.FunctionType):
+        if value.__module__ and value.__module__.partition(".")[0] in _TRUSTED:
+            return id(value)
+        return _of_function(value, seen)
+    if isinstance(value, (types.ModuleType, type)):
+        return _of_namespace(value, names, seen)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return (type(value), tuple(_of_read(v, names, seen) for v in value))
+    if isinstance(value, dict):
+        pairs = value.items()
+        return (dict, tuple((fingerprint(k), _of_read(v, names, seen)) for k, v in pairs))
+    if value is _MISSING or isinstance(value, types.BuiltinFunctionType):
+        return id(value)
+    if not _atomic(value):
+        raise Opaque(f"{type(value).__name__} objects can change in place")
+    return fingerprint(value)
+
+
+#: Modules whose functions and attributes do not change while a program runs.
+_TRUSTED = frozenset({"mytriton", "numpy", "math", "operator", "builtins", "functools", "torch"})
+
+
+def _of_namespace(value: Any, names: list[str], seen: frozenset[int]) -> Any:
+    module = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
+    if module.partition(".")[0] in _TRUSTED or id(value) in seen:
+        return id(value)
+    seen = seen | {id(value)}
+    missing = object()
+    read = ((n, getattr(value, n, missing)) for n in names)
+    found = tuple((n, _of_read(v, names, seen)) for n, v in read if v is not missing)
+    return (id(value), found)
+
+
+def _atomic(value: Any) -> bool:
+    """Whether a value cannot change in place, as far as its type tells."""
+    if value is None or isinstance(value, (str, bytes, bool, int, float, complex)):
+        return True
+    return hasattr(value, "__mytriton_fingerprint__") or _belongs_here(value)
+
+
+def _belongs_here(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] in ("mytriton", "numpy") and not hasattr(
+        value, "__setitem__"
+    )
 
 
 def _cell(cell: types.CellType) -> Any:
@@ -93,8 +163,8 @@ class Dependency:
     def holds(self) -> bool:
         """Whether the value is still what it was when the kernel was traced."""
         now = self.read()
-        if now is self.value and not isinstance(now, types.FunctionType):
-            return not hasattr(now, "__mytriton_fingerprint__") or fingerprint(now) == self.print
+        if now is self.value and isinstance(now, SETTLED):
+            return True
         try:
             return bool(fingerprint(now) == self.print)
         except TypeError:
@@ -107,6 +177,8 @@ class Environment:
     def __init__(self, function: types.FunctionType) -> None:
         self.globals = function.__globals__
         self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        #: Whether the trace ran code whose inputs cannot all be seen (see ``Opaque``).
+        self.opaque = False
         self.dependencies: dict[tuple[int, str], Dependency] = {}
 
     def lookup(self, name: str) -> Any:
@@ -125,6 +197,9 @@ class Environment:
     def attribute(self, owner: Any, name: str) -> Any:
         """``owner.name``, noted as read."""
         value = getattr(owner, name)
+        if not isinstance(owner, (types.ModuleType, type)) and not _atomic(owner):
+            # A property may compute anything.
+            self.opaque = self.opaque or isinstance(getattr(type(owner), name, None), property)
         if isinstance(owner, types.ModuleType) and owner.__name__.split(".")[0] == "mytriton":
             return value
         if isinstance(value, (types.MethodType, types.BuiltinFunctionType)):
@@ -134,7 +209,10 @@ class Environment:
     def _note(self, container: Any, name: str, value: Any) -> Any:
         key = (id(container), name)
         if key not in self.dependencies:
-            self.dependencies[key] = Dependency(container, name, value)
+            try:
+                self.dependencies[key] = Dependency(container, name, value)
+            except Opaque:
+                self.opaque = True
         return value
 
     def names(self) -> list[str]:

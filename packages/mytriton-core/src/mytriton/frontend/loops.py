@@ -135,6 +135,15 @@ def assigned_names(statements: list[ast.stmt]) -> list[str]:
     return list(names)
 
 
+def bound_names(function: ast.FunctionDef) -> dict[str, int]:
+    """Names a function binds by assignment or as loop targets, with the line of the first."""
+    found: dict[str, int] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = min(node.lineno, found.get(node.id, node.lineno))
+    return found
+
+
 def _runtime_loop(tracer: Tracer, head: Head) -> None:
     builder = tracer.builder
     with tracer.at(head.node.iter):
@@ -165,9 +174,6 @@ def _runtime_loop(tracer: Tracer, head: Head) -> None:
     tracer.env = outer_env
     for name, result in zip(carried, loop.results):
         tracer.env[name] = tensor(result)
-    for name in assigned:
-        if name not in outer_env:
-            tracer.born_in_loop[name] = head.node.lineno
 
 
 def _bounds(head: Head) -> tuple[tuple[Node, ...], ScalarType]:

@@ -72,6 +72,7 @@ def kernel_source(function: Any) -> KernelSource:
     code = function.__code__
     if code.co_name == "<lambda>":
         raise ASTFrontendError("a lambda cannot be a kernel; define it with def")
+    linecache.checkcache(code.co_filename)  # the file may have changed since it was read
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
         raise ASTFrontendError(

@@ -28,6 +28,8 @@ class Trace:
     scope: Scope
     #: Values from outside the kernel the trace depends on.
     dependencies: tuple[Dependency, ...]
+    #: Whether unseen values may have been read: the trace must be repeated to be trusted.
+    opaque: bool = False
 
 
 def trace_kernel(
@@ -49,4 +51,5 @@ def trace_kernel(
                 "an expression nests too deeply; split it into several assignments", builder.span
             ) from None
     ops = Ops(n for n in builder.scope.trace if is_listed(n))
-    return Trace(ops, tuple(params), builder.scope, tuple(environment.dependencies.values()))
+    dependencies = tuple(environment.dependencies.values())
+    return Trace(ops, tuple(params), builder.scope, dependencies, environment.opaque)

@@ -81,8 +81,8 @@ class Tracer:
         #: Local names: parameters and assignments.
         self.env: dict[str, Any] = dict(env)
         self.builder = builder
-        #: Names bound only inside a loop, with the line, for messages.
-        self.born_in_loop: dict[str, int] = {}
+        #: Every name the function assigns, with the line: such a name is never a global.
+        self.locals = loops.bound_names(source.parse())
         #: Induction variables of open runtime loops.
         self.inductions: set[str] = set()
         self._visitors: dict[type, Any] = {}
@@ -131,7 +131,10 @@ class Tracer:
         self.assign(node.targets[0], self.visit(node.value), node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        self.assign(node.target, None if node.value is None else self.visit(node.value), node)
+        target = node.target
+        if node.value is None and isinstance(target, ast.Name) and target.id in self.env:
+            return  # a bare annotation leaves a value alone
+        self.assign(target, None if node.value is None else self.visit(node.value), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
@@ -162,6 +165,8 @@ class Tracer:
             value = self.env[node.id]
             self._capture(value)
             return value
+        if node.id in self.locals:
+            raise UnknownNameError(self._unbound(node.id, node.lineno), self.span(node))
         try:
             value = self.environment.lookup(node.id)
         except KeyError:
@@ -181,12 +186,16 @@ class Tracer:
             for item in value:
                 self._capture(item)
 
-    def _unknown(self, name: str) -> str:
-        if line := self.born_in_loop.get(name):
+    def _unbound(self, name: str, line: int) -> str:
+        assigned = self.locals[name]
+        if assigned < line:
             return (
-                f"name {name!r} is not defined here: it is first assigned inside the loop at line {line} "
-                "and does not outlive it; give it a value before the loop"
+                f"name {name!r} is not defined here: it is first assigned inside the loop at line "
+                f"{assigned} and does not outlive it; give it a value before the loop"
             )
+        return f"name {name!r} is not defined here: it is first assigned at line {assigned}"
+
+    def _unknown(self, name: str) -> str:
         close = difflib.get_close_matches(name, [*self.env, *self.environment.names()], n=1)
         return f"name {name!r} is not defined" + (f"; did you mean {close[0]!r}?" if close else "")
 
@@ -252,6 +261,8 @@ class Tracer:
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         value = self.visit(node.value)
         index = self._index(node.slice)
+        if not isinstance(value, (tensor, tuple, list, str, dict, range)):
+            self.environment.opaque = True
         with self.at(node):
             return unwrap(value[index])
 

@@ -281,3 +281,8 @@ class ForRange(_Traced):
         head = (self.index, self.start, self.stop, self.step, self.captures, self.body)
         carried = (self.carried_inputs, self.carried_args, self.carried_outputs)
         return (*head, *carried, len(self.results))
+
+    @classmethod
+    def restored(cls, parts: tuple[Any, ...]) -> Node:
+        loop = cls(*parts[:-1])
+        return loop.beside(results=tuple(LoopResult(loop, i) for i in range(parts[-1])))

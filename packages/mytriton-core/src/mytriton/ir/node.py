@@ -68,6 +68,11 @@ class Node:
         """The inferred type; only nodes made by a trace have one."""
         return self._type
 
+    @classmethod
+    def restored(cls, parts: tuple[Any, ...]) -> Node:
+        """A node from its ``digest_parts`` (unpickling)."""
+        return cls(*parts)
+
     def beside(self, **values: Any) -> Node:
         """Set values carried beside the fields (``span``, ``home``, ``_type``); returns self."""
         for name, value in values.items():
@@ -106,6 +111,9 @@ class Node:
 
     def __deepcopy__(self, memo: Any) -> Node:
         return self
+
+    def __reduce__(self) -> Any:
+        return _unflatten, (_flatten([self]), 0)
 
 
 def _leaves(value: Any) -> Iterator[Node]:
@@ -234,3 +242,72 @@ class Ops(list[Any]):
 
     def __repr__(self) -> str:
         return "[" + ", ".join(render(list(self))) + "]"
+
+    def __reduce__(self) -> Any:
+        nodes = [item for item in self if isinstance(item, Node)]
+        return _unflatten_all, (_flatten(nodes),) if len(nodes) == len(self) else (
+            list,
+            (list(self),),
+        )
+
+
+class _Ref:
+    """A node of a flattened graph, by position."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def __reduce__(self) -> Any:
+        return _Ref, (self.index,)
+
+
+def _flatten(roots: list[Node]) -> tuple[list[Any], list[int]]:
+    """A graph as a list of ``(class, fields)`` with operands before their users, for pickling
+    without recursion; and the positions of the roots."""
+    order: dict[int, int] = {}
+    table: list[Any] = []
+    stack = list(reversed(roots))
+    while stack:
+        node = stack[-1]
+        if id(node) in order:
+            stack.pop()
+            continue
+        parts = node.digest_parts()
+        waiting = [n for n in _leaves(parts) if id(n) not in order]
+        if waiting:
+            stack.extend(waiting)
+            continue
+        order[id(node)] = len(table)
+        table.append((type(node), tuple(_replace(p, order) for p in parts)))
+        stack.pop()
+    return table, [order[id(r)] for r in roots]
+
+
+def _replace(value: Any, order: dict[int, int]) -> Any:
+    if isinstance(value, Node):
+        return _Ref(order[id(value)])
+    if isinstance(value, (tuple, list)):
+        return type(value)(_replace(v, order) for v in value)
+    return value
+
+
+def _restore(value: Any, nodes: list[Node]) -> Any:
+    if isinstance(value, _Ref):
+        return nodes[value.index]
+    if isinstance(value, (tuple, list)):
+        return type(value)(_restore(v, nodes) for v in value)
+    return value
+
+
+def _unflatten_all(flat: tuple[list[Any], list[int]]) -> Ops:
+    table, roots = flat
+    nodes: list[Node] = []
+    for cls, parts in table:
+        nodes.append(cls.restored(tuple(_restore(p, nodes) for p in parts)))
+    return Ops(nodes[r] for r in roots)
+
+
+def _unflatten(flat: tuple[list[Any], list[int]], root: int) -> Any:
+    return _unflatten_all(flat)[root]

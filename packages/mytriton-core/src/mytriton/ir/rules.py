@@ -100,7 +100,7 @@ def same(op: str, accept: str = "number") -> Any:
             raise OpRuleError(f"{op}: {element} is a storage type: cast it to f16 or f32 first")
         if accept == "float" and not element.is_floating():
             raise OpRuleError(
-                f"{op} needs a floating-point operand, got {ty}; convert it with tl.cast"
+                f"{op} needs a floating-point operand, got {ty}; multiply it by 1.0 to convert it"
             )
         if accept == "number" and element.is_bool():
             raise OpRuleError(f"{op} needs a number, got {ty}")

@@ -162,7 +162,12 @@ class Source:
 
 
 class Artifact(Protocol):
-    """A compiled kernel. ``launch`` is bound once and called directly on every launch."""
+    """A compiled kernel. ``launch`` is bound once and called directly on every launch.
+
+    An artifact may also have ``launch_values(grid, values)``, which is then called instead with the
+    arguments as the user gave them (of kinds that match the specialisation), to save the views;
+    ``mytriton.plugin_api.launch_value`` makes what ``launch`` would have received.
+    """
 
     metadata: Mapping[str, Any]
 

@@ -38,7 +38,7 @@ _DTYPES: dict[str, ScalarType] = {
 }  # fmt: skip
 
 #: Bits of ``ndarray.flags.num`` that matter: C-contiguous, aligned, writeable.
-_FLAGS = 0x1 | 0x100 | 0x400
+FLAGS = 0x1 | 0x100 | 0x400
 _I32 = I32.int_range()
 _I64 = I64.int_range()
 
@@ -54,7 +54,7 @@ def _int_key(value: int) -> str:
 
 
 _KEYS: dict[type, Callable[[Any], Hashable]] = {
-    np.ndarray: lambda a: (a.dtype, a.flags.num & _FLAGS),
+    np.ndarray: lambda a: (a.dtype, a.flags.num & FLAGS),
     int: _int_key,
     float: lambda value: "f32",
     bool: lambda value: "bool",

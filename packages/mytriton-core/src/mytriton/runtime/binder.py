@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ASTFrontendError
@@ -17,13 +17,21 @@ LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
 @dataclass
 class Binder:
-    """``bind(*args, **kwargs)`` gives ``(runtime values, compile-time values, option values)``."""
+    """``bind(*args, **kwargs)`` gives ``(runtime values, compile-time values, option values)``,
+    ``keyed(*args, **kwargs)`` these and the specialisation key of all of them."""
 
     signature: inspect.Signature
     runtime: tuple[str, ...]
     constexprs: tuple[str, ...]
     options: tuple[str, ...]
     bind: Callable[..., tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]]
+    #: Made on the first launch, by ``make_keyed``: it needs NumPy.
+    keyed: Callable[..., tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Any]] | None = (
+        None
+    )
+    #: Parameter list and defaults of ``bind``, to make ``keyed`` from.
+    head: str = ""
+    defaults: dict[str, Any] = field(default_factory=dict)
 
 
 def is_constexpr(annotation: Any, function: types.FunctionType) -> bool:
@@ -69,12 +77,56 @@ def make_binder(function: types.FunctionType) -> Binder:
         chosen.append(parameter.name)
     options = tuple(o for o in LAUNCH_OPTIONS if o not in signature.parameters)
     body = f"return ({_tuple(runtime)}), ({_tuple(constants)}), ({_tuple(options)})"
-    text = f"def bind({_head(heads, options)}):\n    {body}\n"
+    head = _head(heads, options)
+    text = f"def bind({head}):\n    {body}\n"
     namespace: dict[str, Any] = {"defaults": defaults}
     exec(compile(text, f"<binder of {function.__name__}>", "exec"), namespace)
     bind = namespace["bind"]
     bind.__name__ = bind.__qualname__ = function.__name__
-    return Binder(signature, tuple(runtime), tuple(constants), options, bind)
+    return Binder(
+        signature, tuple(runtime), tuple(constants), options, bind, head=head, defaults=defaults
+    )
+
+
+def make_keyed(
+    binder: Binder, name: str, arrays: type, flags: int,
+    argument_key: Callable[[str, Any], Any], constant_key: Callable[[str, Any], Any],
+) -> Callable[..., Any]:  # fmt: skip
+    """``binder.keyed``: every launch runs it, so what arguments usually are is written out.
+
+    ``arrays`` is the usual array type, of whose ``flags.num`` the bits in ``flags`` count.
+    """
+    lines, keys = [], []
+    for k, parameter in enumerate(binder.runtime):
+        keys.append(f"_k{k}")
+        lines += [
+            f"_t = type({parameter})",
+            "if _t is _array:",
+            f"    _k{k} = ({parameter}.dtype, {parameter}.flags.num & {flags})",
+            f"elif _t is int and -2147483648 <= {parameter} <= 2147483647:",
+            f"    _k{k} = 'i32'",
+            "else:",
+            f"    _k{k} = _argument({parameter!r}, {parameter})",
+        ]
+    for k, parameter in enumerate(binder.constexprs):
+        keys.append(f"_c{k}")
+        lines += [
+            f"_t = type({parameter})",
+            f"_c{k} = (_t, {parameter}) if _t in _plain else _constant({parameter!r}, {parameter})",
+        ]
+    options = f"({_tuple(binder.options)})"
+    values = f"({_tuple(binder.runtime)}), ({_tuple(binder.constexprs)}), {options}"
+    lines.append(f"return {values}, ({_tuple(keys)}{options})")
+    body = "".join(f"    {line}\n" for line in lines)
+    namespace: dict[str, Any] = {
+        "defaults": binder.defaults, "_array": arrays, "_argument": argument_key,
+        "_constant": constant_key, "_plain": frozenset({int, str, bool, type(None)}),
+    }  # fmt: skip
+    text = f"def keyed({binder.head}):\n{body}"
+    exec(compile(text, f"<binder of {name}>", "exec"), namespace)
+    keyed: Callable[..., Any] = namespace["keyed"]
+    keyed.__name__ = keyed.__qualname__ = name
+    return keyed
 
 
 def _tuple(names: Any) -> str:

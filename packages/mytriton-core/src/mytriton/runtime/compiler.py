@@ -21,6 +21,18 @@ from ..verify import verify
 DEFAULT_OPT_LEVEL = 1
 
 
+PassObserver = Callable[[str, SSAFunction, SSAFunction], None]
+
+
+@dataclass
+class Request:
+    """What is to be compiled: runtime parameter types in order, compile-time values, level."""
+
+    types: Mapping[str, ScalarType | PointerType]
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    opt_level: int = DEFAULT_OPT_LEVEL
+
+
 @dataclass
 class Compiled:
     """The stages of one specialisation, source to optimised SSA."""
@@ -29,7 +41,17 @@ class Compiled:
     #: SSA as lowered, verified, not rewritten: what the reference oracle runs.
     unoptimised: SSAFunction
     function: SSAFunction
-    opt_level: int
+    source: KernelSource
+    request: Request
+
+    @property
+    def opt_level(self) -> int:
+        return self.request.opt_level
+
+    def repeats(self) -> bool:
+        """Whether tracing the kernel once more gives the same program."""
+        again = trace(self.source, self.request)
+        return lower(self.unoptimised.name, again.params, again.scope) == self.unoptimised
 
     @property
     def ops(self) -> Ops:
@@ -50,18 +72,6 @@ class Compiled:
         return self._accessed[1]
 
 
-PassObserver = Callable[[str, SSAFunction, SSAFunction], None]
-
-
-@dataclass
-class Request:
-    """What is to be compiled: runtime parameter types in order, compile-time values, level."""
-
-    types: Mapping[str, ScalarType | PointerType]
-    constants: Mapping[str, Any] = field(default_factory=dict)
-    opt_level: int = DEFAULT_OPT_LEVEL
-
-
 def trace(source: KernelSource, request: Request) -> Trace:
     """The expression tree of a specialisation."""
     params = [Param(name, ty) for name, ty in request.types.items()]
@@ -77,4 +87,4 @@ def compile_ssa(
     unoptimised = lower(source.function.__name__, traced.params, traced.scope)
     verify(unoptimised)
     function = optimise(unoptimised, request.opt_level, on_pass=observe)
-    return Compiled(traced, unoptimised, function, request.opt_level)
+    return Compiled(traced, unoptimised, function, source, request)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import ArgumentError, MytritonError
@@ -65,9 +65,13 @@ class JITFunction:
     def __getitem__(self, grid: Any) -> Launcher:
         return Launcher(self, grid, None)
 
-    def with_backend(self, name: str) -> BackendView:
-        """The same kernel, launched by the named backend and no other."""
-        return BackendView(self, name)
+    def with_backend(self, name: str | Sequence[str]) -> BackendView:
+        """The same kernel, launched by the named backend, or by the first of a list that can
+        (``"cuda,mlir-cpu"``), and by no other."""
+        names = [name] if isinstance(name, str) else name
+        if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
+            raise ArgumentError(f"a backend is chosen by name or by a list of names, got {name!r}")
+        return BackendView(self, ",".join(names))
 
     def clear_cache(self) -> None:
         """Forget every compiled specialisation. Never needed: changed values recompile by

@@ -18,8 +18,9 @@ from ..plugins.manager import emit_event
 from ..plugins.sources import user_level
 from ..plugins.types import Event, LaunchSpec, Source
 from ..transforms.passes import run_pass
-from .arguments import argument_key, argument_type, described, spec_of
+from .arguments import FLAGS, argument_key, argument_type, described, spec_of
 from .argview import ArgView
+from .binder import make_keyed
 from .compiler import DEFAULT_OPT_LEVEL, Compiled, Request, compile_ssa, trace
 from .grid import Meta, normalise
 from .result import LaunchResult
@@ -38,22 +39,42 @@ _VARIANTS = 8
 def launch(
     kernel: JITFunction, grid: Any, explicit: str | None, args: Any, kwargs: Any
 ) -> LaunchResult:
-    """Bind, look up or build the specialisation, run it on every program of the grid."""
-    values, constants, options = bind(kernel, args, kwargs)
+    """Bind, look up or build the specialisation, run it on every program of the grid.
+
+    Every launch passes here; what can be looked up is not computed.
+    """
     binder = kernel.binder
-    if callable(grid):
-        others = dict(zip(binder.runtime, values)) | dict(zip(binder.options, options))
-        grid = grid(Meta(_constants(kernel, constants), others))
-    size = normalise(grid)
-    key = (
-        explicit, selection.selection_key(), os.environ.get("MYTRITON_OPT_LEVEL"), options,
-        *map(_argument_key, binder.runtime, values),
-        *map(_constant_key, binder.constexprs, constants),
-    )  # fmt: skip
+    keyed = binder.keyed or _make_keyed(kernel)
+    try:
+        values, constants, options, parts = keyed(*args, **kwargs)
+    except TypeError as error:
+        if isinstance(error, ArgumentError):
+            raise
+        raise _binding_error(kernel, error) from None
+    if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and grid[0] >= 0:
+        size = (grid[0], 1, 1)
+    else:
+        if callable(grid):
+            others = dict(zip(binder.runtime, values)) | dict(zip(binder.options, options))
+            grid = grid(Meta(_constants(kernel, constants), others))
+        size = normalise(grid)
+    if options.count(None) != len(options):
+        _check_options(kernel, options)
+    key = (explicit, selection.selection_key(), level_text(), parts)
     for candidate in kernel.specialisations.get(key, ()):
         if candidate.fresh():
             return candidate.launch(size, values)
     return _find_or_build(kernel, key, explicit, values, constants, options).launch(size, values)
+
+
+def _make_keyed(kernel: JITFunction) -> Callable[..., Any]:
+    import numpy as np
+
+    made = make_keyed(
+        kernel.binder, kernel.__name__, np.ndarray, FLAGS, _argument_key, _constant_key
+    )
+    kernel.binder.keyed = made
+    return made
 
 
 def bind(kernel: JITFunction, args: Any, kwargs: Any) -> tuple[Values, Values, Values]:
@@ -61,8 +82,12 @@ def bind(kernel: JITFunction, args: Any, kwargs: Any) -> tuple[Values, Values, V
     try:
         return kernel.binder.bind(*args, **kwargs)
     except TypeError as error:
-        known = ", ".join([*kernel.binder.signature.parameters, *kernel.binder.options])
-        raise ArgumentError(f"{error}; parameters and launch options: {known}") from None
+        raise _binding_error(kernel, error) from None
+
+
+def _binding_error(kernel: JITFunction, error: TypeError) -> ArgumentError:
+    known = ", ".join([*kernel.binder.signature.parameters, *kernel.binder.options])
+    return ArgumentError(f"{error}; parameters and launch options: {known}")
 
 
 def trace_only(kernel: JITFunction, args: Any, kwargs: Any) -> Trace:
@@ -100,10 +125,29 @@ def _request(kernel: JITFunction, args: Any, kwargs: Any) -> Request:
     return Request(types, _constants(kernel, constants), _level(kernel))
 
 
+def _level_reader() -> Callable[[], str | None]:
+    """Reads ``MYTRITON_OPT_LEVEL``; ``os.environ.get`` would encode the name at every launch."""
+    try:
+        encoded = os.environ.encodekey("MYTRITON_OPT_LEVEL")
+        data, decode = os.environ._data, os.environ.decodevalue  # type: ignore[attr-defined]
+        data.get(encoded)
+    except AttributeError:
+        return lambda: os.environ.get("MYTRITON_OPT_LEVEL")
+
+    def read() -> str | None:
+        found = data.get(encoded)
+        return None if found is None else cast(str, decode(found))
+
+    return read
+
+
+level_text = _level_reader()
+
+
 def _level(kernel: JITFunction) -> int:
     if kernel.opt_level is not None:
         return kernel.opt_level
-    text = os.environ.get("MYTRITON_OPT_LEVEL", "")
+    text = level_text() or ""
     if text not in ("", "0", "1"):
         raise ArgumentError(f"MYTRITON_OPT_LEVEL must be 0 or 1, got {text!r}")
     return int(text) if text else DEFAULT_OPT_LEVEL
@@ -115,6 +159,12 @@ def _constants(kernel: JITFunction, values: Values) -> dict[str, Any]:
 
 def _options(kernel: JITFunction, values: Values) -> dict[str, Any]:
     return {name: v for name, v in zip(kernel.binder.options, values) if v is not None}
+
+
+def _check_options(kernel: JITFunction, values: Values) -> None:
+    for name, value in zip(kernel.binder.options, values):
+        if value is not None and (type(value) is not int or value < 1):
+            raise ArgumentError(f"launch option {name} must be a positive int, got {value!r}")
 
 
 def _types(kernel: JITFunction, values: Values) -> tuple[dict[str, Any], list[ArgView | None]]:

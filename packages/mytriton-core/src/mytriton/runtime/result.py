@@ -58,6 +58,18 @@ class LaunchResult:
     def __getitem__(self, index: Any) -> Any:
         return (self.expression_ops, self.ssa_ops, self.src)[index]
 
+    def __copy__(self) -> LaunchResult:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> LaunchResult:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a launch result holds compiled code and cannot be pickled; str(result.function) is text "
+            "that mytriton.ir.parser.parse reads back"
+        )
+
     def __repr__(self) -> str:
         name = self._specialisation.compiled.unoptimised.name
         done = "launched" if self.launched else "compiled only, not launched"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ArgumentError, CompiledOnlyWarning, StridesWarning
-from ..frontend.dependencies import Dependency
+from ..frontend.dependencies import SETTLED, Dependency
 from ..ir.values import SSAFunction
 from ..plugins.sources import user_level
 from ..plugins.types import LaunchSpec, Source
@@ -35,9 +35,13 @@ class Specialisation:
         self.artifact = artifact
         self._identical, self._other = _split(compiled.trace.dependencies)
         self._result = LaunchResult(self, artifact is not None)
+        #: For artifacts that read the user's own values: no view of each is made.
+        self._launch_values = getattr(artifact, "launch_values", None)
 
     def fresh(self) -> bool:
         """Whether every global, closure value and helper the trace read is unchanged."""
+        if self.compiled.trace.opaque:
+            return self.compiled.repeats()
         for namespace, name, value in self._identical:
             if namespace.get(name, _MISSING) is not value:
                 break
@@ -47,7 +51,9 @@ class Specialisation:
 
     def launch(self, grid: tuple[int, int, int], values: Sequence[Any]) -> LaunchResult:
         """Run the grid (nothing when a dimension is zero)."""
-        if self.artifact is not None and 0 not in grid:
+        if self._launch_values is not None and 0 not in grid:
+            self._launch_values(grid, values)
+        elif self.artifact is not None and 0 not in grid:
             self.artifact.launch(grid, [launch_value(v) for v in values])
         return self._result
 
@@ -60,7 +66,7 @@ def _split(
     other: list[Dependency] = []
     for dependency in dependencies:
         value = dependency.value
-        settled = isinstance(value, (types.ModuleType, type, int, float, str, bool, type(None)))
+        settled = isinstance(value, SETTLED)
         if type(dependency.container) is not dict:
             other.append(dependency)
         elif (

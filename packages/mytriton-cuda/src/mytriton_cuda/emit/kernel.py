@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from mytriton.analysis.offsets import address_only
+from mytriton.analysis.threads import REDUCTIONS, Barriers, Demand, Layout, operand_layout, tile_of
 from mytriton.plugin_api import (
     STORAGE_ONLY,
     Constant,
@@ -31,9 +32,7 @@ from mytriton.plugin_api import (
     walk,
 )
 
-from .barriers import REDUCTIONS, Barriers
-from .demand import Demand
-from .layout import Layout, operand_layout, tile_of
+from .coordinates import coordinate
 from .loops import bounds_check, parallel_copy
 from .names import Names, kernel_name, plain
 from .prelude import Helpers
@@ -79,11 +78,13 @@ class Kernel:
         self.function = function
         self.tile = tile_of(function)
         if self.tile.threads > MAX_THREADS:
-            raise UnsupportedFeature(f"limit.block>{MAX_THREADS}", f"a block of {self.tile.threads}")
+            raise UnsupportedFeature(
+                f"limit.block>{MAX_THREADS}", f"a block of {self.tile.threads}"
+            )
         _check(function)
         self.helpers = Helpers()
         self._demand = Demand(function, self.tile)
-        self._barriers = Barriers(function, self._demand)
+        self._barriers = Barriers(function, self._demand, value_type)
         self._address_only = address_only(function)
         self._names = Names(f"v{number}" for number in _numbers(function))
         self._params: dict[str, str] = {}
@@ -157,7 +158,7 @@ class Kernel:
         if extent == 1:
             return "0"
         if (stride, extent) not in self._places:
-            name, expression = self.tile.coordinate(stride, extent)
+            name, expression = coordinate(self.tile, stride, extent)
             if name:
                 if name not in _OURS:
                     name = self._names.fresh(name)
@@ -250,9 +251,7 @@ class Kernel:
         self._depth -= 1
         self.line("}", span)
 
-    def declare(
-        self, value: SSAValue, layout: Layout, text: str | None, span: Span | None
-    ) -> str:
+    def declare(self, value: SSAValue, layout: Layout, text: str | None, span: Span | None) -> str:
         """Declare the variable of a value."""
         name = self._variable(value, layout)
         self._values[value.id, layout] = name
@@ -277,7 +276,9 @@ class Kernel:
         for item in items:
             if self._barriers.before(item):
                 # A comment where no shared memory nearby says why.
-                why = "" if item.opcode in REDUCTIONS else "  // program order: what is above is done"
+                why = (
+                    "" if item.opcode in REDUCTIONS else "  // program order: what is above is done"
+                )
                 self.line(f"__syncthreads();{why}", item.span)
             if isinstance(item, SSAForRange):
                 if id(item) in self._demand.loops:

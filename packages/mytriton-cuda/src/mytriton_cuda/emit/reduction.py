@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mytriton.analysis.threads import Layout, natural, size
 from mytriton.plugin_api import SSAOp, operand_type, scalar_of, shape_of
 
 from .arithmetic import combine
-from .layout import Layout, natural, size
 from .scalars import settle
 
 if TYPE_CHECKING:

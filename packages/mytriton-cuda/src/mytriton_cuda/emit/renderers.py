@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mytriton.analysis.threads import Layout
 from mytriton.plugin_api import (
     F64,
     Constant,
@@ -22,7 +23,6 @@ from mytriton.plugin_api import (
 )
 
 from .arithmetic import extremum, negation, quotient, wrapping
-from .layout import Layout
 from .reduction import reduction
 from .scalars import convert, from_memory, literal, settle, to_memory, value_type
 

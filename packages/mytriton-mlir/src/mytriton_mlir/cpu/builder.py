@@ -93,7 +93,7 @@ class Builder:
 
     def name(self, hint: str = "") -> str:
         self._count += 1
-        return f"%{hint or 'v'}{self._count}" if not hint else f"%{hint}_{self._count}"
+        return f"%{hint}{self._count}" if hint else f"%v{self._count}"
 
     def constant(self, value: Any, kind: str, width: int = 0) -> Val:
         """A constant of an integer, boolean or float type, at the top of the function."""
@@ -226,7 +226,6 @@ class Builder:
         if carried:
             names = ", ".join(y.name for y in yields)
             types = ", ".join(y.type for y in yields)
-            self.line(body, "")
             level.lines.append(f"{'  ' * (level.depth + 1)}scf.yield {names} : {types}")
         self.line(level, "}")
         return results

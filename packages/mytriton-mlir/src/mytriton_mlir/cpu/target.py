@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 
@@ -47,19 +47,24 @@ def target() -> Target:
         return host()
     if chosen not in TARGETS:
         raise ValueError(f"MYTRITON_CPU_TARGET is {chosen!r}; known: {', '.join(TARGETS)}")
-    return TARGETS[chosen]
+    # The host's own name asks for nothing that LLVM would not do by itself.
+    return host() if chosen == host().name else TARGETS[chosen]
 
 
 @lru_cache(maxsize=None)
 def host() -> Target:
     """The instruction set of this computer."""
+    return replace(TARGETS[_host_name()], features="")
+
+
+def _host_name() -> str:
     if platform.machine().lower() in ("arm64", "aarch64"):
-        return TARGETS["neon"]
+        return "neon"
     flags = _x86_flags()
     if {"avx512f", "avx512bw", "avx512vl", "avx512dq"} <= flags:
-        return TARGETS["avx512"]
+        return "avx512"
     # Unknown (no Linux): every x86 of the last decade has AVX2, and LLVM makes do without.
-    return TARGETS["avx2"] if not flags or {"avx2", "fma"} <= flags else TARGETS["sse"]
+    return "avx2" if not flags or {"avx2", "fma"} <= flags else "sse"
 
 
 def _x86_flags() -> frozenset[str]:

@@ -37,10 +37,8 @@ def compare(symbol: str, a: str, b: str, ty: ScalarType) -> str:
     if ty.is_floating():
         word = {"<": "olt", ">": "ogt", "==": "oeq", "!=": "une"}[symbol]
         return f"arith.cmpf {word}, {a}, {b} : {value_type(ty)}"
-    word = {"<": "lt", ">": "gt"}.get(symbol)
-    if word is None:
-        word = {"==": "eq", "!=": "ne"}[symbol]
-    else:
+    word = {"<": "lt", ">": "gt", "==": "eq", "!=": "ne"}[symbol]
+    if symbol in "<>":
         word = ("s" if ty.is_signed() else "u") + word
     return f"arith.cmpi {word}, {a}, {b} : {value_type(ty)}"
 

@@ -61,7 +61,9 @@ def decode_byte_string(literal: str) -> bytes:
 
     def decoded(match: re.Match[bytes]) -> bytes:
         if match[3] is not None:
-            raise ValueError(f"not an escape of MLIR: {literal[match.start() : match.start() + 3]!r}")
+            raise ValueError(
+                f"not an escape of MLIR: {literal[match.start() : match.start() + 3]!r}"
+            )
         return bytes([int(match[1], 16)]) if match[1] is not None else _LETTERS[match[2]]
 
     return _ESCAPE.sub(decoded, literal.encode())

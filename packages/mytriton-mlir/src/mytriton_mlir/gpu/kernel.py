@@ -79,7 +79,9 @@ class Kernel:
         self.function = function
         self.tile = tile_of(function)
         if self.tile.threads > MAX_THREADS:
-            raise UnsupportedFeature(f"limit.block>{MAX_THREADS}", f"a block of {self.tile.threads}")
+            raise UnsupportedFeature(
+                f"limit.block>{MAX_THREADS}", f"a block of {self.tile.threads}"
+            )
         _check(function)
         self.demand = Demand(function, self.tile)
         self.roots = pointer_roots(function)
@@ -343,4 +345,3 @@ def emit(function: SSAFunction) -> Emitted:
     has more elements than a thread block has threads.
     """
     return Kernel(function).emit()
-

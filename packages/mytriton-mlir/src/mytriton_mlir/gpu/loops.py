@@ -88,7 +88,8 @@ def write_loop(k: Kernel, loop: SSAForRange) -> None:
     opening = f"{results} = " if results else ""
     with k.body.block(f"{opening}scf.for {bounds.head}{head} : {value_type(bounds.ty)}"):
         k.bind(loop.index, (), index)
-        bounds.enter(k, index)
+        for line in filter(None, bounds.index.split("\n")):
+            k.body.line(line)
         k.items(loop.body)
         yields = [name for each in carried for name in each.parts(k, each.end)]
         if yields:
@@ -141,11 +142,6 @@ class _Bounds:
     ty: ScalarType
     #: ``""``: the counter is the index. Else the text that gives the index.
     index: str = ""
-
-    def enter(self, k: Kernel, index: str) -> None:
-        """Write what the body begins with."""
-        for line in filter(None, self.index.split("\n")):
-            k.body.line(line)
 
 
 def _bounds(k: Kernel, loop: SSAForRange) -> tuple[_Bounds, str]:

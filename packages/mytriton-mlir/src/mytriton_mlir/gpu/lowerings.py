@@ -130,17 +130,19 @@ def _writer(k: Kernel, stem: str) -> Callable[[str, str], str]:
 
 @_elementwise
 def _simple(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    return simple(op.opcode, *names, ty)
+    a, b = names
+    return simple(op.opcode, a, b, ty)
 
 
 @_elementwise
 def _div(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    return quotient(*names, ty, op.operands[1], _writer(k, stem), k.body.number)
+    a, b = names
+    return quotient(a, b, ty, op.operands[1], _writer(k, stem), k.body.number)
 
 
 @_elementwise
 def _neg(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    return negation(*names, ty, k.body.number)
+    return negation(names[0], ty, k.body.number)
 
 
 @_elementwise
@@ -150,12 +152,13 @@ def _exp(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> s
 
 @_elementwise
 def _extremum(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    return extremum(">" if op.opcode == "maximum" else "<", *names, ty, _writer(k, stem))
+    a, b = names
+    return extremum(">" if op.opcode == "maximum" else "<", a, b, ty, _writer(k, stem))
 
 
 @_elementwise
 def _cmp_lt(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    return compare("<", *names, ty)
+    return compare("<", names[0], names[1], ty)
 
 
 @_elementwise
@@ -165,7 +168,8 @@ def _and(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> s
 
 @_elementwise
 def _select(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    return choose(*names, ty)
+    condition, x, y = names
+    return choose(condition, x, y, ty)
 
 
 LOWERINGS |= {

@@ -43,7 +43,9 @@ def reduction(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
     return f"arith.truncf {name} : {value_type(work)} to {value_type(ty)}"
 
 
-def _tree(k: Kernel, op: SSAOp, shape: tuple[int, ...], source: str, scratch: str, stem: str) -> None:
+def _tree(
+    k: Kernel, op: SSAOp, shape: tuple[int, ...], source: str, scratch: str, stem: str
+) -> None:
     body, ty = k.body, scalar_of(op.results[0].ty)
     work, count = scratch_type(ty), size(shape)
     thread, buffer = k.thread(), k.scratch_memref(work)
@@ -66,8 +68,6 @@ def _tree(k: Kernel, op: SSAOp, shape: tuple[int, ...], source: str, scratch: st
     if extent * inner != count:
         text = f"arith.remui {thread}, {body.number(extent * inner, I32)} : i32"
         member = body.define(text, f"{stem}_member")
-    elif not active:
-        active = ""
     with _strides(k, extent, extent * inner // 2, stem) as stride:
         guard = body.define(f"arith.cmpi ult, {member}, {stride} : i32", f"{stem}_adds")
         if active and extent * inner != count:
@@ -82,11 +82,11 @@ def _tree(k: Kernel, op: SSAOp, shape: tuple[int, ...], source: str, scratch: st
 def _strides(k: Kernel, extent: int, first: int, stem: str) -> Iterator[str]:
     """A loop over the strides of a tree, from ``first`` down by halves."""
     body = k.body
-    halvings, bounds = extent.bit_length() - 1, (0, 1)
+    halvings = extent.bit_length() - 1
     if halvings == 1:
         yield body.number(first, I32)
         return
-    start, step = (body.number(n, I32) for n in bounds)
+    start, step = body.number(0, I32), body.number(1, I32)
     stop, half = body.number(halvings, I32), body.number(first, I32)
     level = "%" + body.names.fresh(f"{stem}_level")
     with body.block(f"scf.for {level} = {start} to {stop} step {step} : i32"):

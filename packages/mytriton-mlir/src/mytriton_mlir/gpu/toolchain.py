@@ -97,7 +97,9 @@ def _check_version() -> None:
     if match and int(match[1]) not in TESTED and known not in _warned:
         _warned.add(known)
         tested = ", ".join(map(str, TESTED))
-        warnings.warn(f"mytriton-mlir is tested with MLIR {tested}; {known} may differ", stacklevel=2)
+        warnings.warn(
+            f"mytriton-mlir is tested with MLIR {tested}; {known} may differ", stacklevel=2
+        )
 
 
 def compile_image(
@@ -115,10 +117,8 @@ def compile_image(
     ir, passmanager = bindings()
     with ir.Context() as context:
         context.enable_multithreading(False)
-        context.emit_error_diagnostics = True
         module = _stage("parse", text, spans, lambda: ir.Module.parse(text))
-        if threads:
-            _fix_threads(ir, module, threads)
+        _prepare(ir, module, threads)
         for name, pipeline in stages:
             _stage(name, text, spans, lambda p=pipeline: _run(passmanager, p, module))
             if name == "convert-gpu-to-nvvm":
@@ -151,20 +151,31 @@ def _explained(error: Exception) -> tuple[str, int]:
     return text, int(where[1] or where[2]) if where else 0
 
 
-def _fix_threads(ir: Any, module: Any, threads: int) -> None:
+def _prepare(ir: Any, module: Any, threads: int) -> None:
+    """What every kernel of the language allows, and its text need not repeat: products and sums
+    may contract; and how many threads a block has."""
+    contract = ir.Attribute.parse("#arith.fastmath<contract>")
     size = ir.Attribute.parse(f"array<i32: {threads}, 1, 1>")
     for operation in _operations(module.operation):
-        if operation.name == "gpu.func":
+        if operation.name in ("arith.addf", "arith.subf", "arith.mulf"):
+            operation.attributes["fastmath"] = contract
+        elif operation.name == "gpu.func" and threads:
             operation.attributes["known_block_size"] = size
 
 
 def _plain_addresses(ir: Any, module: Any) -> None:
     """Addresses that may lie before the base: MLIR takes every index for a number that is not
     negative, but arrays may be walked backwards."""
-    none = ir.Attribute.parse("0 : i32")
-    for operation in _operations(module.operation):
-        if operation.name == "llvm.getelementptr":
-            operation.attributes["noWrapFlags"] = none
+    for old in _operations(module.operation):
+        if old.name != "llvm.getelementptr":
+            continue
+        # What is made without flags promises nothing.
+        kept = {name: old.attributes[name] for name in ("elem_type", "rawConstantIndices")}
+        types = [result.type for result in old.results]
+        with ir.InsertionPoint(old), old.location:
+            new = ir.Operation.create(old.name, types, list(old.operands), attributes=kept)
+        old.results[0].replace_all_uses_with(new.results[0])
+        old.erase()
 
 
 def _operations(root: Any) -> list[Any]:

@@ -1,13 +1,15 @@
 """The kernels of the articles, as people first write them."""
 
 # mypy: ignore-errors
+# (Kernels are read by our compiler: rewriting an expression changes the program under test.)
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 import mytriton as triton
 import mytriton.language as tl
-import numpy as np
 
 from ..case import COMPOSITE, EXACT, MATH, REDUCTION, Case
 from . import elementwise
@@ -266,6 +268,7 @@ def _reductions() -> Iterator[Case]:
         yield _rows("article.long_row_sum", long_row_sum_kernel, n, 128, CHUNKS=4)
         yield _rows("article.runtime_row_sum", runtime_row_sum_kernel, n, 128)
     for n in (0, 1, 200):
+
         def total(a, f=lambda x: x, n=n):
             return {"out": rounded(f(exact(a["x"][:n])).sum(keepdims=True), "f32")}
 

@@ -6,7 +6,7 @@ Nothing here calls the compiler: expected values come from NumPy alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, wraps
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,14 @@ _NAMES = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=None)
+@cache
 def dtype(name: str) -> np.dtype[Any]:
     """The NumPy dtype of an element type; ``bf16`` needs ``ml_dtypes``."""
     if name == "bf16":
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return found
     return np.dtype(_NAMES[name])
 
 
@@ -59,7 +60,7 @@ def data(rng: np.random.Generator, shape: int | tuple[int, ...], name: str) -> A
     if is_float(name):
         return (rng.standard_normal(shape) * 2).astype(dtype(name))
     info = np.iinfo(dtype(name))
-    found = rng.integers(info.min, info.max, shape, dtype=dtype(name), endpoint=True)
+    found: Array = rng.integers(info.min, info.max, shape, dtype=dtype(name), endpoint=True)
     flat = found.reshape(-1)
     flat[: min(3, flat.size)] = [info.max, info.min, 1][: min(3, flat.size)]
     return found
@@ -80,8 +81,8 @@ def small(rng: np.random.Generator, shape: int | tuple[int, ...], name: str) -> 
 
 def exact(x: Any) -> Array:
     """Floats as ``float64``; everything else as it is."""
-    x = np.asarray(x)
-    return x if x.dtype.kind in "biu" else x.astype(np.float64)
+    array: Array = np.asarray(x)
+    return array if array.dtype.kind in "biu" else array.astype(np.float64)
 
 
 def _round_bf16(x: Array) -> Array:
@@ -98,7 +99,8 @@ def rounded(x: Any, name: str) -> Array:
         x = np.asarray(x)
         if name == "bf16" and x.dtype == np.float64:
             x = _round_bf16(x)
-        return x.astype(dtype(name))
+        found: Array = x.astype(dtype(name))
+        return found
 
 
 # ---------------------------------------------------------------------------- cases

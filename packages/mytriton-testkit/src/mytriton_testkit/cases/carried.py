@@ -1,13 +1,16 @@
 """Loop-carried values: parallel copies, pointers, blocks, and reads before and after the loop."""
 
 # mypy: ignore-errors
+# ruff: noqa: B007
+# (Kernels are read by our compiler: rewriting an expression changes the program under test.)
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 import mytriton as triton
 import mytriton.language as tl
-import numpy as np
 
 from ..case import Case
 from .build import case, sentinel, small
@@ -360,6 +363,7 @@ def _pointers() -> Iterator[Case]:
 
 def _flags() -> Iterator[Case]:
     for limit in (-100, 0, 100):
+
         def expected(a, limit=limit):
             hits = np.flatnonzero(a["x"] < limit)
             return {"out": np.array([hits[0] if len(hits) else -1, bool(len(hits))], np.int32)}

@@ -14,7 +14,12 @@ from ..case import Arguments, Case
 Array = npt.NDArray[Any]
 
 #: Explicit mantissa bits, and the exponent of the smallest normal number.
-_FORMATS = {"float16": (10, -14), "bfloat16": (7, -126), "float32": (23, -126), "float64": (52, -1022)}
+_FORMATS = {
+    "float16": (10, -14),
+    "bfloat16": (7, -126),
+    "float32": (23, -126),
+    "float64": (52, -1022),
+}
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
@@ -62,15 +67,17 @@ def deviation(
         return Deviation(output, 0.0, 0.0)
     if not is_float(got.dtype):
         distance = np.abs(_as_int(got) - _as_int(wanted)).astype(np.float64)
-        return _worst(output, distance * np.inf if distance.any() else distance, distance, got, wanted)
+        ratio = np.where(distance > 0, np.inf, 0.0)
+        return _worst(output, ratio, distance, got, wanted)
     one, two = got.astype(np.float64), wanted.astype(np.float64)
     with np.errstate(all="ignore"):
         same = (one == two) | (np.isnan(one) & np.isnan(two))
         if case.tolerance.ulp == 0:
             same &= np.isnan(one) | (np.signbit(one) == np.signbit(two))
         off = np.where(same, 0.0, np.abs(one - two) / ulp(two, got.dtype))
-        off = np.where(np.isnan(off) | ~(np.isfinite(one) == np.isfinite(two)), np.inf, off)
-        off = np.where(same, 0.0, off)
+        # Unequal and not measurable: a NaN, an infinity, or a zero of the wrong sign.
+        odd = np.isnan(off) | (off == 0) | (np.isfinite(one) != np.isfinite(two))
+        off = np.where(same, 0.0, np.where(odd, np.inf, off))
         allowed = np.full(got.shape, case.tolerance.ulp)
         if case.tolerance.scale_by == "terms":
             size = np.abs(two) if magnitude is None else np.broadcast_to(magnitude, got.shape)
@@ -91,7 +98,9 @@ def magnitudes(case: Case, before: Arguments) -> Mapping[str, Any]:
     return {} if case.magnitude is None else case.magnitude(before)
 
 
-def worst(case: Case, got: Arguments, wanted: Mapping[str, Any], size: Mapping[str, Any]) -> Deviation:
+def worst(
+    case: Case, got: Arguments, wanted: Mapping[str, Any], size: Mapping[str, Any]
+) -> Deviation:
     """The worst deviation over all outputs of a case."""
     found = [
         deviation(case, name, got[name], np.asarray(value), size.get(name))

@@ -1,13 +1,15 @@
 """Conversion between types: by stores, by promotion, and what arithmetic in each type gives."""
 
 # mypy: ignore-errors
+# (Kernels are read by our compiler: rewriting an expression changes the program under test.)
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 import mytriton as triton
 import mytriton.language as tl
-import numpy as np
 
 from ..case import ARITHMETIC, DIVIDE, EXACT, Case
 from . import elementwise
@@ -270,6 +272,7 @@ def _others() -> Iterator[Case]:
         lambda a: {"out": (np.arange(64) / 4).astype(np.float32)}, level="core",
     )  # fmt: skip
     for d in FLOATS[:2]:
+
         def expected(a, d=d):
             a["half"][:] = a["x"].astype(dtype(d))
             return {"half": a["half"], "out": a["half"].astype(np.float32)}

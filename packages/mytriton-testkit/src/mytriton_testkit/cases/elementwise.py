@@ -1,13 +1,15 @@
 """Elementwise operations on every type, and the shapes at which blocks and arrays do not line up."""
 
 # mypy: ignore-errors
+# (Kernels are read by our compiler: rewriting an expression changes the program under test.)
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 import mytriton as triton
 import mytriton.language as tl
-import numpy as np
 
 from ..case import ARITHMETIC, DIVIDE, EXACT, MATH, Case
 from .build import (
@@ -160,7 +162,9 @@ def literals_kernel(x, out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def arithmetic_kernel(x, y, add, sub, mul, high, low, negated, less, picked, n, BLOCK: tl.constexpr):
+def arithmetic_kernel(
+    x, y, add, sub, mul, high, low, negated, less, picked, n, BLOCK: tl.constexpr
+):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offs < n
     a = tl.load(x + offs, mask=mask)
@@ -262,6 +266,7 @@ def _by_dtype() -> Iterator[Case]:
 
 def _many(path, kernel, d, outs, compute, tolerance, note=""):
     """``kernel(x, y, out1, out2, ..., n, BLOCK)``: several operations of one type in one kernel."""
+
     def arguments(rng):
         arrays = {name: sentinel(300, t) for name, t in outs.items()}
         return {"x": data(rng, 300, d), "y": data(rng, 300, d), **arrays, "n": 300, "BLOCK": 128}

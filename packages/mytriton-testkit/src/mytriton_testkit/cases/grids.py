@@ -1,13 +1,15 @@
 """Launch grids of one to three dimensions, and kernels without any block."""
 
 # mypy: ignore-errors
+# (Kernels are read by our compiler: rewriting an expression changes the program under test.)
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 import mytriton as triton
 import mytriton.language as tl
-import numpy as np
 
 from ..case import Case
 from .build import case, data, sentinel

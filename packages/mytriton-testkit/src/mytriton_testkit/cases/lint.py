@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from mytriton.errors import SanitizerError
-from mytriton.interpreter import run
+from mytriton.interpreter.machine import Machine, run
+from mytriton.interpreter.plan import make_plan
 from mytriton.ir.features import features
 from mytriton.ir.values import SSAFunction
 from mytriton.runtime.arguments import launch_value
@@ -72,18 +73,13 @@ def compiled(case: Case, arguments: Arguments) -> Any:
     return case.kernel.compile(**arguments)
 
 
-def execute(
-    case: Case, function: SSAFunction, arguments: Arguments, how: str = "plain"
-) -> None:
+def execute(case: Case, function: SSAFunction, arguments: Arguments, how: str = "plain") -> None:
     """Run ``function`` on the interpreter: ``plain``, ``strict`` or ``reversed``."""
     values = [launch_value(arguments[param.name]) for param in function.params]
     grid = normalise(case.grid)
     if how != "reversed":
         run(function, values, grid, sanitize=how == "strict")
         return
-    from mytriton.interpreter.machine import Machine
-    from mytriton.interpreter.plan import make_plan
-
     machine = Machine(make_plan(function), values, grid)
     with np.errstate(all="ignore"):
         for program in reversed(range(machine.total)):
@@ -94,7 +90,10 @@ def same_bits(a: Any, b: Any) -> bool:
     """Whether two arguments are the same, bit for bit."""
     if not isinstance(a, np.ndarray):
         return bool(a is b or a == b or (a != a and b != b))
-    return a.shape == b.shape and np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+    return (
+        a.shape == b.shape
+        and np.ascontiguousarray(a).tobytes() == np.ascontiguousarray(b).tobytes()
+    )
 
 
 def static_problems(case: Case) -> list[str]:
@@ -155,17 +154,23 @@ def problems(case: Case, seed: int = 0) -> list[str]:
     if off.ratio > 1:
         found.append(f"interpreter and NumPy differ: {off}")
     untouched = [k for k, v in arguments.items() if isinstance(v, np.ndarray) and k not in wanted]
-    found += [f"{k} is written but not expected" for k in untouched if not same_bits(plain[k], arguments[k])]
+    found += [
+        f"{k} is written but not expected"
+        for k in untouched
+        if not same_bits(plain[k], arguments[k])
+    ]
     return found
 
 
 def duplicate_ids(cases: Iterable[Case]) -> list[str]:
     """Ids and aliases that occur twice."""
     seen: set[str] = set()
-    twice = []
+    twice: list[str] = []
     for case in cases:
         for name in (case.id, *case.aliases):
-            (twice.append if name in seen else seen.add)(name)
+            if name in seen:
+                twice.append(name)
+            seen.add(name)
     return twice
 
 

@@ -1,13 +1,15 @@
 """Access patterns: gather and scatter, strides, views, empty arrays, what stays untouched."""
 
 # mypy: ignore-errors
+# (Kernels are read by our compiler: rewriting an expression changes the program under test.)
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 import mytriton as triton
 import mytriton.language as tl
-import numpy as np
 
 from ..case import Case
 from . import elementwise
@@ -42,7 +44,9 @@ def matrix_kernel(x, out, M, N, sx0, sx1, so0, so1, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     offs = tl.arange(0, BLOCK)
     mask = offs < N
-    tl.store(out + row * so0 + offs * so1, tl.load(x + row * sx0 + offs * sx1, mask=mask), mask=mask)
+    tl.store(
+        out + row * so0 + offs * so1, tl.load(x + row * sx0 + offs * sx1, mask=mask), mask=mask
+    )
 
 
 @triton.jit
@@ -63,7 +67,9 @@ def arange_start_kernel(x, out, START: tl.constexpr, STOP: tl.constexpr):
 def broadcast_load_kernel(x, out, n, BLOCK: tl.constexpr):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offs < n
-    tl.store(out + offs, tl.load(x + tl.program_id(0)) + tl.load(x + offs * 0, mask=mask), mask=mask)
+    tl.store(
+        out + offs, tl.load(x + tl.program_id(0)) + tl.load(x + offs * 0, mask=mask), mask=mask
+    )
 
 
 @triton.jit
@@ -103,6 +109,7 @@ def interleave_kernel(x, y, out, n, BLOCK: tl.constexpr):
 
 def _copy(path, axes, make, expected, level="standard", n=100, note=""):
     """``copy_kernel`` from one view to another; ``make(rng)`` gives ``x`` and ``out``."""
+
     def arguments(rng):
         x, out = make(rng)
         return {"x": x, "out": out, "n": n, "BLOCK": 64}
@@ -176,6 +183,7 @@ def _strides() -> Iterator[Case]:
     }  # fmt: skip
     for name, view in layouts.items():
         for which in ("x", "out"):
+
             def arguments(rng, view=view, which=which):
                 x, out = data(rng, (7, 13), "f32"), sentinel((7, 13), "f32")
                 x, out = (view(x), out) if which == "x" else (x, view(out))
@@ -191,6 +199,7 @@ def _strides() -> Iterator[Case]:
 
 def _views() -> Iterator[Case]:
     for d, skip in (("f32", 1), ("f32", 3), ("f16", 1), ("i8", 3), ("f64", 1), ("i64", 5)):
+
         def shifted(rng, d=d, skip=skip):
             return data(rng, 120, d)[skip:], sentinel(125, d)[skip + 1 :]
 
@@ -271,6 +280,7 @@ def _pointers() -> Iterator[Case]:
         lambda a: {"out": np.append(a["x"][3:4], a["x"][5:69])}, level="core",
     )  # fmt: skip
     for start, stop in ((3, 67), (100, 164), (7, 8)):
+
         def expected(a, s=start, t=stop):
             a["out"][s:t] = a["x"][s:t] + np.arange(s, t)
             return {"out": a["out"]}

@@ -1,13 +1,15 @@
 """Names that other languages, or our own compiler, use for something else."""
 
 # mypy: ignore-errors
+# (Kernels are read by our compiler: rewriting an expression changes the program under test.)
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 import mytriton as triton
 import mytriton.language as tl
-import numpy as np
 
 from ..case import Case
 from .build import case, sentinel, small
@@ -96,13 +98,15 @@ def long_names(
     tl.store(
         a_name_that_is_rather_longer_than_the_sixty_three_characters_some_linkers_keep_of_it_2 + k,
         tl.load(
-            a_name_that_is_rather_longer_than_the_sixty_three_characters_some_linkers_keep_of_it_1 + k
+            a_name_that_is_rather_longer_than_the_sixty_three_characters_some_linkers_keep_of_it_1
+            + k
         ),
     )
 
 
 def _sum(label, kernel, arrays, out, numbers, block=None):
     """A kernel that stores the sum of one array and all its scalars."""
+
     def arguments(rng):
         given = {name: small(rng, 4, "f32") for name in arrays}
         given = {**given, out: sentinel(4, "f32"), **numbers}
@@ -147,9 +151,7 @@ def cases() -> Iterator[Case]:
         {"blockIdx": 1, "blockDim": 10, "gridDim": 100}, block=2,
     )  # fmt: skip
     yield _sum("python", python_words, ["_"], "lambda_", {"self": 1, "None_": 2, "i": 3})
-    yield _sum(
-        "ssa", ssa_words, ["true"], "none", {"range": 1, "kernel": 2, "args": 3, "for_": 4}
-    )
+    yield _sum("ssa", ssa_words, ["true"], "none", {"range": 1, "kernel": 2, "args": 3, "for_": 4})
     yield _sum("unicode", unicode_words, ["Δ"], "größe", {"ξ_1": 5})
     yield case(
         "names.functions", (), functions, 4,

@@ -1,13 +1,16 @@
 """Scalar arguments and compile-time values of every kind."""
 
 # mypy: ignore-errors
+# ruff: noqa: PIE790
+# (Kernels are read by our compiler: rewriting an expression changes the program under test.)
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 import mytriton as triton
 import mytriton.language as tl
-import numpy as np
 
 from ..case import ARITHMETIC, EXACT, Case
 from .build import case, data, dtype, sentinel, small
@@ -212,6 +215,7 @@ def _bools() -> Iterator[Case]:
 
 def _wide() -> Iterator[Case]:
     for big in (2**33 + 1, -(2**50), 2**63 - 1):
+
         def expected(a, big=big):
             x = a["x"].astype(np.int64)
             product = (a["x"] * a["x"].dtype.type(3)).astype(np.int64)
@@ -244,7 +248,11 @@ def _compile_time() -> Iterator[Case]:
             ("other", {"FLAG": False, "NAME": "x", "NONE": (1,)}, 14 - 3 + 20 + 200 + 3000 + 10000),
             ("negative", {"A": -7}, -14 + 3 + 10 + 100 - 4000 + 10000),
         ):
-            given = {**values, **change, "D": {"i32": tl.int32, "f32": tl.float32, "i64": tl.int64}[d]}
+            given = {
+                **values,
+                **change,
+                "D": {"i32": tl.int32, "f32": tl.float32, "i64": tl.int64}[d],
+            }
             yield case(
                 "scalar.constexpr", (d, label), constexpr_kernel, 1,
                 lambda rng, d=d, g=given: {"out": sentinel(32, d), **g, "SHAPE": (32, 1)},

@@ -1,13 +1,16 @@
 """NaN, infinities, signed zeros and denormals, operation by operation."""
 
 # mypy: ignore-errors
+# ruff: noqa: B002, SIM300
+# (Kernels are read by our compiler: rewriting an expression changes the program under test.)
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 import mytriton as triton
 import mytriton.language as tl
-import numpy as np
 
 from ..case import DIVIDE, EXACT, MATH, Case
 from . import elementwise
@@ -125,6 +128,47 @@ def clamp_kernel(x, out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def scalar_algebra_kernel(out, a):
+    tl.store(out + 0, a + 0.0)
+    tl.store(out + 1, a - 0.0)
+    tl.store(out + 2, 0.0 - a)
+    tl.store(out + 3, a * 0.0)
+    tl.store(out + 4, 0.0 * a)
+    tl.store(out + 5, a * 1.0)
+    tl.store(out + 6, a - a)
+    tl.store(out + 7, a / a)
+    tl.store(out + 8, 0.0 / a)
+    tl.store(out + 9, a / 1.0)
+    tl.store(out + 10, tl.maximum(a, a))
+    tl.store(out + 11, tl.where(a < a, 1.0, 2.0))
+    tl.store(out + 12, -(-a))
+    tl.store(out + 13, a * -1.0)
+    tl.store(out + 14, a + -0.0)
+    tl.store(out + 15, tl.maximum(a, 0.0))
+    tl.store(out + 16, tl.minimum(0.0, a))
+
+
+@triton.jit
+def integer_algebra_kernel(out, a):
+    tl.store(out + 0, a + 0)
+    tl.store(out + 1, 0 - a)
+    tl.store(out + 2, a * 0)
+    tl.store(out + 3, a * 1)
+    tl.store(out + 4, a - a)
+    tl.store(out + 5, a & 0)
+    tl.store(out + 6, a & -1)
+    tl.store(out + 7, a & a)
+    tl.store(out + 8, -(-a))
+    tl.store(out + 9, (a + 1) - 1)
+    tl.store(out + 10, tl.maximum(a, 2147483647))
+    tl.store(out + 11, tl.where(a < a + 1, 1, 0))
+    tl.store(out + 12, a + a)
+    tl.store(out + 13, (a < 5) & True)
+    tl.store(out + 14, (a < 5) & False)
+    tl.store(out + 15, tl.where((a < 5) & (a < 5), a, -a))
+
+
+@triton.jit
 def constants_kernel(out):
     tl.store(out + 0, float("nan"))
     tl.store(out + 1, float("inf"))
@@ -146,7 +190,21 @@ def _constants(a):
 
 
 EXP_INPUTS = {
-    "limits": [0.0, -0.0, INF, -INF, NAN, 1000.0, -1000.0, 88.5, -87.0, 89.0, -104.5, 1e-30, -1e-30],
+    "limits": [
+        0.0,
+        -0.0,
+        INF,
+        -INF,
+        NAN,
+        1000.0,
+        -1000.0,
+        88.5,
+        -87.0,
+        89.0,
+        -104.5,
+        1e-30,
+        -1e-30,
+    ],
     "denormal": [-87.5, -88.0, -90.0, -95.25, -100.0, -103.0, -103.9],
     "small": [1e-7, -1e-7, 1e-3, -1e-3, 0.5, -0.5, 0.34657359, -0.34657359, 0.69314718],
 }
@@ -171,6 +229,7 @@ def cases() -> Iterator[Case]:
         ):
             yield unary(f"special.{name}", kernel, compute, d)
     yield from _algebra()
+    yield from _scalar_algebra()
     for name, values in EXP_INPUTS.items():
         yield pointwise(
             f"special.exp.{name}", elementwise.exp_kernel, np.exp, axes=("f32",), tolerance=MATH,
@@ -220,6 +279,40 @@ def _algebra() -> Iterator[Case]:
         inputs=lambda rng: [np.array([-1e4, -1.0, 2.0, 1e3, INF], np.float32)], tolerance=EXACT,
         note="the branch that is not taken may hold a NaN",
     )  # fmt: skip
+
+
+def _scalar_algebra() -> Iterator[Case]:
+    """The same for scalars, which an optimiser folds first."""
+
+    def floats(given):
+        a, zero = np.float64(given["a"]), np.float64(0.0)
+        found = [
+            a + 0.0, a - 0.0, 0.0 - a, a * 0.0, 0.0 * a, a, a - a, a / a, zero / a, a, a, 2.0, a, -a, a,
+            larger(a, zero), smaller(zero, a),
+        ]  # fmt: skip
+        return {"out": np.array(found, np.float32)}
+
+    def integers(given):
+        a = given["a"]
+        up = (a + 1 + 2**31) % 2**32 - 2**31
+        found = [
+            a, -a, 0, a, 0, 0, a, a, a, a, 2**31 - 1, int(a < up), 2 * a, a < 5, 0, a if a < 5 else -a
+        ]  # fmt: skip
+        return {"out": np.array([(int(v) + 2**31) % 2**32 - 2**31 for v in found], np.int32)}
+
+    for label, value in (
+        ("minus_zero", -0.0), ("zero", 0.0), ("nan", NAN), ("inf", INF), ("minus_inf", -INF),
+        ("plain", -1.5),
+    ):  # fmt: skip
+        yield case(
+            "special.scalar", ("f32", label), scalar_algebra_kernel, 1,
+            lambda rng, v=value: {"out": np.zeros(17, np.float32), "a": v}, floats, level="core",
+        )  # fmt: skip
+    for value in (0, 7, -(2**31), 2**31 - 1):
+        yield case(
+            "special.scalar", ("i32", f"a={value}"), integer_algebra_kernel, 1,
+            lambda rng, v=value: {"out": np.zeros(16, np.int32), "a": v}, integers, level="core",
+        )  # fmt: skip
 
 
 def _exp_by_dtype() -> Iterator[Case]:

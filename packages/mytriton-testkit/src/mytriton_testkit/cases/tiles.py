@@ -1,13 +1,15 @@
 """Blocks of rank 2 and more: subscripts, broadcasting, and ranks that meet."""
 
 # mypy: ignore-errors
+# (Kernels are read by our compiler: rewriting an expression changes the program under test.)
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 import mytriton as triton
 import mytriton.language as tl
-import numpy as np
 
 from ..case import Case
 from .build import case, data, sentinel, small

@@ -61,8 +61,8 @@ class Program:
             return (data if wide else small)(rng, spec.length, name)
         values = data(rng, spec.length, name)
         if spec.contents == "special" and spec.length:
-            odd = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0]).astype(dtype(name))
-            chosen = rng.random(spec.length) < 0.15
+            odd = np.array([np.nan, np.nan, np.inf, -np.inf, 0.0, -0.0]).astype(dtype(name))
+            chosen = rng.random(spec.length) < 0.25
             values[chosen] = rng.choice(odd, int(chosen.sum()))
         return values
 

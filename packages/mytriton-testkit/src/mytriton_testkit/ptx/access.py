@@ -148,7 +148,11 @@ def race(
     assert space.shadow is not None
     shadow, piece = space.shadow, int(raced.argmax())
     others = []
-    for verb, record in (("written", shadow.writes), ("read", shadow.reads)):
+    for verb, record in (
+        ("written", shadow.writes),
+        ("read", shadow.reads),
+        ("changed atomically", shadow.atomics),
+    ):
         who = int(record.who[at[piece]])
         if who > 0 and who != int(party.who[piece]):
             padded = m.launch.padded
@@ -164,7 +168,7 @@ def note_order(m: Machine, space: Space, sel: Selection, offsets: Array, time: i
     """Remember an atomic access: blocks that meet at one are in order."""
     if space.shadow is not None and space.shadow.across:
         blocks = (m.block_of if sel is None else m.block_of.take(sel)) + m.first
-        space.shadow.order.append((time, blocks, offsets))
+        space.shadow.order.append((time, blocks, offsets >> space.grain))
 
 
 def count_access(m: Machine, space: Space, sel: Selection, offsets: Array, size: int) -> None:

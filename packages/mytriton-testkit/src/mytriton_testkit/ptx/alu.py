@@ -261,5 +261,3 @@ def carry_chain(ins: Instruction, names: Names) -> Step:
             f.carry[slice(None) if sel is None else sel] = carried
 
     return step
-
-

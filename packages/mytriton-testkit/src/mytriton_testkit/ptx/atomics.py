@@ -109,7 +109,9 @@ def atomic(ins: Instruction, names: Names) -> Step:
     update = update_of(ins)
     shortcut = SHORTCUTS.get(operation(ins)) if type_.kind in "busf" else None
 
-    def run(m: Machine, space: Space, lanes: Selection, inside: Array, values: list[Array]) -> Array:
+    def run(
+        m: Machine, space: Space, lanes: Selection, inside: Array, values: list[Array]
+    ) -> Array:
         offsets = space.locate(m, lanes, inside, type_.size, ins)
         count_access(m, space, lanes, offsets, type_.size)
         check(m, space, lanes, offsets, ins)

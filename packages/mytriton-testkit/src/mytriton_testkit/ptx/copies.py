@@ -6,7 +6,6 @@ import numpy as np
 
 from .access import (
     check_pending,
-    check_write,
     count_access,
     load_lanes,
     race,
@@ -135,9 +134,7 @@ def remaining(each: Copy, keep: Array) -> Copy:
     if keep.all():
         return each
     words = [word[keep] for word in each.words]
-    return Copy(
-        each.lanes[keep], each.offsets[keep], words, each.size, each.group[keep], each.ins
-    )
+    return Copy(each.lanes[keep], each.offsets[keep], words, each.size, each.group[keep], each.ins)
 
 
 def land(m: Machine, each: Copy, done: Array) -> None:
@@ -145,12 +142,7 @@ def land(m: Machine, each: Copy, done: Array) -> None:
     space = m.shared
     if space.pending is not None:
         space.set_marks(space.pending, now.offsets, now.size, 0)
-    if m.launch.checks.async_copies:
-        store_lanes(m, space, now.lanes, now.offsets, now.words, now.ins)
-        return
-    check_write(m, space, now.lanes, now.offsets, now.size, now.ins, lambda: np.ones(1, bool))
-    for i, word in enumerate(now.words):
-        space.views[4][(now.offsets >> 2) + i] = word
+    store_lanes(m, space, now.lanes, now.offsets, now.words, now.ins)
 
 
 ASYNC = {"commit_group": commit, "wait_group": wait, "wait_all": wait}

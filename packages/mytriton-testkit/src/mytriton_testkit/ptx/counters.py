@@ -35,11 +35,7 @@ class Counters:
     @property
     def warp_instructions(self) -> int:
         """Everything but what costs no issue slot: `ld.param`, `ret`, `exit`."""
-        return sum(
-            count
-            for opcode, count in self.opcodes.items()
-            if not opcode.startswith(FREE)
-        )
+        return sum(count for opcode, count in self.opcodes.items() if not opcode.startswith(FREE))
 
     @property
     def warp_instructions_without_moves(self) -> int:
@@ -86,7 +82,7 @@ class Counters:
         np.not_equal(warps[1:], warps[:-1], out=first[1:])
         steps = sectors[1:] - sectors[:-1]
         if ((steps < 0) & ~first[1:]).any():
-            keys = np.unique((warps.astype(np.int64) << 44) | sectors)
+            keys = _distinct((warps.astype(np.int64) << 44) | sectors)
             self.global_sectors += len(keys)
         else:
             self.global_sectors += int(np.count_nonzero(first[1:] | (steps != 0))) + 1
@@ -96,19 +92,42 @@ class Counters:
     def count_shared(self, lanes: Array, offsets: Array, size: int, group: int = 0) -> None:
         """One shared access; `group` lanes go at once (32 for up to 4 bytes, 16 for 8, ...)."""
         group = group or max(1, min(32, 128 // size))
-        warps = lanes >> 5
-        self.shared_requests += _runs(warps)
-        groups = lanes // group
-        first, inverse = _dense(groups)
+        self.shared_requests += _runs(lanes >> 5)
+        low = offsets >> 2
+        if len(lanes) % group == 0 and int(lanes[-1]) - int(lanes[0]) + 1 == len(lanes):
+            groups, table = len(lanes) // group, low.reshape(-1, group)
+            span = table.max(axis=1) - table.min(axis=1)
+            rows = None
+        else:
+            groups, rows = _dense(lanes // group)
+            starts = np.searchsorted(rows, np.arange(groups))
+            span = np.maximum.reduceat(low, starts) - np.minimum.reduceat(low, starts)
+        # Words that lie within 128 bytes are in different banks.
+        hard = span + max(1, size // 4) > 32
+        self.shared_wavefronts += groups - int(np.count_nonzero(hard))
+        self.shared_wavefronts_ideal += groups - int(np.count_nonzero(hard))
+        if not hard.any():
+            return
+        rows = np.repeat(np.arange(groups), group) if rows is None else rows
+        chosen = hard[rows]
+        words, rows = low[chosen], rows[chosen]
         if size > 4:
-            offsets = (offsets[:, None] + np.arange(0, size, 4)).ravel()
-            inverse = np.repeat(inverse, size // 4)
-        words = offsets >> 2
-        keys = np.unique((inverse << 32) | words)
-        rows, banks = keys >> 32, keys & 31
-        each = np.bincount(rows * 32 + banks, minlength=first * 32).reshape(first, 32)
+            words = (words[:, None] + np.arange(size // 4)).ravel()
+            rows = np.repeat(rows, size // 4)
+        keys = _distinct((rows << 40) | words)
+        cells = (keys >> 40) * 32 + (keys & 31)
+        each = np.bincount(cells, minlength=groups * 32).reshape(groups, 32)
         self.shared_wavefronts += int(each.max(axis=1).sum())
         self.shared_wavefronts_ideal += int((-(-each.sum(axis=1) // 32)).sum())
+
+
+def _distinct(values: Array) -> Array:
+    """Like numpy.unique, which is slower."""
+    ordered = np.sort(values)
+    first = np.empty(len(ordered), bool)
+    first[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 def _runs(values: Array) -> int:

@@ -92,7 +92,7 @@ def fma32(a: Array, b: Array, c: Array) -> Array:
     # Rounding twice differs only where the first rounding landed on a tie of the second, or where
     # float32 has fewer bits left.
     halfway = (np.asarray(total).view(np.int64) & 0x1FFFFFFF) == 0x10000000
-    doubtful = halfway | (np.abs(total) < 2.0**-126)
+    doubtful = halfway | ((np.abs(total) < 2.0**-126) & (total != 0))
     if doubtful.any():
         total, error = two_sum(product, np.asarray(c, np.float64))
         result = to_odd(total, error).astype(np.float32)
@@ -171,7 +171,7 @@ def float_of(exact: Fraction, mode: str) -> float:
     try:
         nearest = float(exact)
     except OverflowError:
-        nearest = math.copysign(math.inf, exact)
+        nearest = math.inf if exact > 0 else -math.inf
     if mode == "rn":
         return nearest
     toward = {"rm": -math.inf, "rp": math.inf, "rz": 0.0}[mode]
@@ -210,10 +210,11 @@ def directed64(function: Callable[..., Array], mode: str, *arguments: Array) -> 
     arguments = tuple(np.broadcast_arrays(*arguments))
     nearest = np.asarray(function(*arguments))
     finite = np.all([np.isfinite(each) for each in arguments], axis=0)
-    finite &= ~(np.isinf(nearest) & np.isin(0.0, arguments[-1]))
+    if function is np.divide:
+        finite &= arguments[-1] != 0
 
     def exact(*values: Fraction) -> Fraction:
-        return Fraction(function(*values))  # type: ignore[arg-type]
+        return Fraction(function(*values))
 
     return _exactly(finite, nearest, mode, exact, *arguments)
 

@@ -284,9 +284,11 @@ INTEGER: dict[str, Callable[[Instruction], Function]] = {
     "neg": lambda ins: np.negative,
     "abs": lambda ins: np.abs,
     "min": lambda ins: np.minimum,
-    "max": lambda ins: (lambda a, b: np.maximum(np.maximum(a, b), a.dtype.type(0)))
-    if ins.has("relu")
-    else np.maximum,
+    "max": lambda ins: (
+        (lambda a, b: np.maximum(np.maximum(a, b), a.dtype.type(0)))
+        if ins.has("relu")
+        else np.maximum
+    ),
     "add": lambda ins: saturating(np.add, ins.type) if ins.has("sat") else np.add,
     "sub": lambda ins: saturating(np.subtract, ins.type) if ins.has("sat") else np.subtract,
 }

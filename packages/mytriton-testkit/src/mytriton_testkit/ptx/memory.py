@@ -47,8 +47,7 @@ class Views:
     def __init__(self, octets: npt.NDArray[np.uint8]) -> None:
         self.octets = octets
         self.by_size: dict[int, Array] = {
-            size: octets[: len(octets) // 16 * 16].view(UNSIGNED[size * 8])
-            for size in (1, 2, 4, 8)
+            size: octets[: len(octets) // 16 * 16].view(UNSIGNED[size * 8]) for size in (1, 2, 4, 8)
         }
 
     def __getitem__(self, size: int) -> Array:
@@ -118,7 +117,7 @@ class Memory:
             raise LaunchError(f"buffer {buffer.name or hex(buffer.address)} was freed before")
         buffer.freed = True
 
-    def read(self, address: int, nbytes: int) -> npt.NDArray[np.uint8]:
+    def read(self, address: int, nbytes: int) -> Array:
         """Bytes at a device address, checked as a driver would."""
         self._owner(address, nbytes)
         return self._bytes(address, nbytes).copy()
@@ -158,11 +157,11 @@ class Memory:
         ends = [each.address if each.freed else each.end for each in self.buffers]
         return np.array(self.starts, np.uint64), np.array(ends, np.uint64)
 
-    def _bytes(self, address: int, nbytes: int) -> npt.NDArray[np.uint8]:
+    def _bytes(self, address: int, nbytes: int) -> Array:
         start = address - GLOBAL_BASE
         return self.views.octets[start : start + nbytes]
 
-    def _marks(self, address: int, nbytes: int) -> npt.NDArray[np.uint8]:
+    def _marks(self, address: int, nbytes: int) -> Array:
         assert self.undefined is not None
         start = address - GLOBAL_BASE
         return self.undefined.octets[start : start + nbytes]

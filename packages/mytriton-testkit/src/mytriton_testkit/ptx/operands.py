@@ -31,9 +31,12 @@ B64 = TYPES["b64"]
 
 
 class Names:
-    """Where the symbols of a program are, as far as the text tells; the rest is the launch's."""
+    """What the text of a function tells: where its symbols are (the rest is the launch's), which
+    registers never change, and which anything reads."""
 
     def __init__(self) -> None:
+        self.constants: dict[int, Immediate] = {}
+        self.used: set[int] = set()
         self.shared: dict[str, int] = {}
         self.local: dict[str, int] = {}
         self.params: dict[str, int] = {}
@@ -50,7 +53,10 @@ def resize(values: Array, target: Type, signed: bool = False) -> Array:
 def reader(operand: Operand, type_: Type, names: Names, ins: Instruction) -> Reader:
     """Read an operand as a type. Values that all lanes share come as arrays of one element."""
     if isinstance(operand, Register):
-        return _register(operand, type_)
+        constant_value = names.constants.get(operand.slot)
+        if constant_value is None or operand.type.bits != type_.bits:
+            return _register(operand, type_)
+        operand = constant_value
     if isinstance(operand, Immediate):
         bits = immediate_bits(operand, type_)
         constant = np.array([bits], type_.storage).view(type_.dtype)

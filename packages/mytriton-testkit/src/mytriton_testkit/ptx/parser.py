@@ -41,6 +41,7 @@ STATEMENT = re.compile(
     )""",
     re.X,
 )
+FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"')
 OPERAND = re.compile(r"\{[^}]*\}|\[[^\]]*\]|[^,{}\[\]]+")
 DECLARED = re.compile(r"(?P<name>[\w$%]+)(?:<(?P<count>\d+)>)?")
 VARIABLE = re.compile(
@@ -52,7 +53,7 @@ VARIABLE = re.compile(
     (?:=\s*(?P<init>.*))?$""",
     re.X | re.S,
 )
-HEADER = re.compile(r"(?P<name>[\w$%]+)\s*(?:\((?P<params>[^)]*)\))?")
+HEADER = re.compile(r"\s*(?P<name>[\w$%]+)\s*(?:\((?P<params>[^)]*)\))?")
 SPECIALS = re.compile(
     r"%(?:(?:n?tid|n?ctaid|laneid|n?warpid|n?smid|gridid|lanemask_\w+|clock(?:_hi|64)?"
     r"|globaltimer(?:_lo|_hi)?|dynamic_smem_size|total_smem_size|aggr_smem_size|envreg\d+|pm\d+"
@@ -77,7 +78,8 @@ class Parser:
         self.at = self.counted = 0
         self.line = 1
         self.module = Module()
-        self.files: dict[str, str] = {}
+        # LLVM names the files after the code that mentions them.
+        self.files: dict[str, str] = dict(FILE.findall(self.text))
         self.source: str | None = None
         self.scope = Scope(None, "")
         self.scopes = 0
@@ -134,15 +136,14 @@ class Parser:
 
     def common_directive(self, name: str) -> None:
         if name == ".file":
-            number, path = self.take_until("\n").split(None, 1)
-            self.files[number] = path.split('"')[1]
+            self.take_until("\n")
         elif name == ".loc":
             file, line = self.take_until("\n").split()[:2]
             self.source = f"{self.files.get(file, 'file ' + file)}:{line}"
         elif name == ".section":
             self.take_until("{")
             self.take_until("}")
-        elif name in (".pragma", ".alias", ".branchtargets", ".callprototype"):
+        elif name in (".pragma", ".alias", ".callprototype", ".noreturn"):
             self.take_until(";")
         else:
             self.fail(f"unknown directive {name}")
@@ -203,9 +204,7 @@ class Parser:
         if results:
             self.at = results.end()
             function.results = self.parameters(results[1])
-        header = HEADER.match(self.text, self.at + len(self.text[self.at :]) - len(
-            self.text[self.at :].lstrip()
-        ))
+        header = HEADER.match(self.text, self.at)
         if header is None:
             self.fail("a function without a name")
         self.at = header.end()
@@ -279,6 +278,11 @@ class Parser:
                 variable.name = f"{plain}@{function.name}{self.scope.path}"
             self.scope.names[plain] = variable.name
             function.variables.append(variable)
+        elif name == ".branchtargets":
+            label = function.body.pop()
+            assert isinstance(label, Label)
+            targets = self.take_until(";").split(",")
+            function.tables[label.name] = [each.strip() + self.scope.path for each in targets]
         else:
             self.common_directive(name)
 
@@ -322,7 +326,11 @@ class Parser:
             guard = replace(found, negated=bool(match["negated"]))
         if opcode.startswith("call"):
             return self.call(opcode, rest, guard, site)
-        operands = [self.operand(part.strip()) for part in OPERAND.findall(rest) if part.strip()]
+        try:
+            parts = [part.strip() for part in OPERAND.findall(rest)]
+            operands = [self.operand(part) for part in parts if part]
+        except (PtxSyntaxError, ValueError, AssertionError) as problem:
+            raise PtxSyntaxError(f"cannot read {site}: {problem}") from problem
         return Instruction(opcode, operands, guard, site)
 
     def call(self, opcode: str, rest: str, guard: Register | None, site: Site) -> Call:
@@ -334,9 +342,7 @@ class Parser:
             [self.operand(part.strip()) for part in group[1:-1].split(",") if part.strip()]
             for group in (results, arguments)
         ]
-        return Call(
-            opcode, [], guard, site, results=names[0], target=target, arguments=names[1]
-        )
+        return Call(opcode, [], guard, site, results=names[0], target=target, arguments=names[1])
 
     def operand(self, text: str) -> Operand:
         first = text[0]

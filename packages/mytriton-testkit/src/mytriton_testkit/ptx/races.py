@@ -9,7 +9,6 @@ used atomics on one address in that order. Two plain writes of equal values are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,10 +91,10 @@ class Shadow:
     def conflicts(self, record: Record, at: Array, party: Party) -> Array | None:
         if not record.used:
             return None
-        before = record.who.take(at)
-        found: Any = (before != party.who) & (before != 0)
+        before: Array = record.who.take(at)
+        found: Array = (before != party.who) & (before != 0)
         if not self.across:
-            when = record.time.take(at)
+            when: Array = record.time.take(at)
             found &= when > party.since
             if party.synced is None or not found.any():
                 return found if found.any() else None
@@ -112,24 +111,38 @@ class Shadow:
             found &= ~(warp & (when <= party.synced))
         if self.order and found.any():
             for lane in np.flatnonzero(found):
-                blocks = self.groups(before[lane]), self.groups(party.who[lane])
-                if before[lane] == MANY or self.ordered(
-                    int(blocks[0]), int(blocks[1]), int(when[lane])
+                if self.synchronised(
+                    record, int(before[lane]), int(when[lane]), int(at[lane]), int(party.who[lane])
                 ):
                     found[lane] = False
         return found if found.any() else None
 
+    def synchronised(self, record: Record, before: int, time: int, at: int, who: int) -> bool:
+        """Whether atomics put an earlier access of other blocks before what a thread does now."""
+        later = (who - 1) // self.group
+        if before != MANY:
+            return self.ordered(int(self.groups(np.int64(before))), later, time)
+        if record is not self.atomics:
+            # Which blocks read the place is forgotten; where blocks synchronise, trust them.
+            return True
+        return all(
+            self.ordered(int(block), later, when - 1)
+            for when, blocks, places in self.order
+            for block in np.unique(blocks[places == at])
+            if block != later
+        )
+
     def ordered(self, earlier: int, later: int, time: int) -> bool:
-        """Whether atomics put what one block did at a time before what the other does now."""
-        released: dict[int, int] = {}
-        for when, blocks, addresses in self.order:
-            if when <= time:
-                continue
-            for address in addresses[blocks == later]:
-                if released.get(int(address), when) < when:
-                    return True
-            for address in addresses[blocks == earlier]:
-                released.setdefault(int(address), when)
+        """Whether a block used an atomic after a time, and another block the same one after it.
+        Blocks that run one instruction together do so in their order."""
+        released: dict[int, tuple[int, int]] = {}
+        for when, blocks, places in self.order:
+            if when > time:
+                for place in places[blocks == earlier]:
+                    released.setdefault(int(place), (when, earlier))
+                for place in places[blocks == later]:
+                    if released.get(int(place), (when, later)) < (when, later):
+                        return True
         return False
 
     def mark_shared(self, record: Record, at: Array, party: Party) -> None:

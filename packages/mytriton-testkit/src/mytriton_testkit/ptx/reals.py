@@ -83,6 +83,8 @@ def _rounded(plain: Function, directed32: Function) -> Callable[[Instruction], F
         if ins.type.name == "f64":
             if plain is np.sqrt:
                 return lambda a: floats.sqrt64_directed(a, mode)
+            if plain is _reciprocal:
+                return lambda a: floats.directed64(np.divide, mode, np.ones_like(a), a)
             return lambda *values: floats.directed64(plain, mode, *values)
         return lambda *values: directed32(*values, mode)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from .memory import GLOBAL_BASE, Memory, Views
+from .memory import GAP, GLOBAL_BASE, Memory, Views
 from .races import Party, Shadow
 from .syntax import Instruction
 from .types import Array, Selection
@@ -103,7 +103,8 @@ class GlobalSpace(Space):
         if buffer is None or high + size > buffer.end:
             starts, ends = self.memory.bounds()
             owner = np.searchsorted(starts, address, side="right").astype(np.int64) - 1
-            bad = (owner < 0) | (address + np.uint64(size) > ends[np.maximum(owner, 0)])
+            last = ends.take(np.maximum(owner, 0)) if len(ends) else np.zeros_like(address)
+            bad = (owner < 0) | (address > last - np.minimum(last, np.uint64(size)))
             if bad.any():
                 lane = int(bad.argmax())
                 self.out_of_bounds(m, sel, lane, int(address[lane]), size, ins)
@@ -115,7 +116,7 @@ class GlobalSpace(Space):
     ) -> NoReturn:
         text = f"{ins.base} of {size} bytes at {address:#x}: "
         buffer = self.memory.nearest(address)
-        if address < GLOBAL_BASE or buffer is None:
+        if address < GLOBAL_BASE - GAP or address >> WINDOW or buffer is None:
             text += "no global address"
         else:
             # What lies before a buffer by less than the gap is an index below its start.

@@ -8,18 +8,18 @@ their arrays stay bits, and the arithmetic that wants them converts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+Array: TypeAlias = Any
+"""A NumPy array whose element type is known when it runs only. (NumPy's own annotations give up on
+arithmetic with such arrays and call its results Any.)"""
 Selection = npt.NDArray[np.int64] | None
 """The lanes an instruction runs on: their sorted numbers, or None for every lane."""
 
-UNSIGNED: dict[int, np.dtype[Any]] = {
-    bits: np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)
-}
+UNSIGNED: dict[int, np.dtype[Any]] = {bits: np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)}
 SIGNED: dict[int, np.dtype[Any]] = {bits: np.dtype(f"i{bits // 8}") for bits in (8, 16, 32, 64)}
 
 

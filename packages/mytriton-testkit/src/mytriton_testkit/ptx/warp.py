@@ -9,7 +9,7 @@ import numpy as np
 from .errors import PtxUnsupported
 from .operands import Names, Step, reader, writer
 from .state import Frame, Machine
-from .syntax import Instruction, Operand, Pair
+from .syntax import Immediate, Instruction, Operand, Pair, Register
 from .types import TYPES, Array, Selection, bits_type
 
 U32, PRED, B32 = TYPES["u32"], TYPES["pred"], TYPES["b32"]
@@ -59,10 +59,17 @@ def shuffle(ins: Instruction, names: Names) -> Step:
     value, by, clamp = (reader(each, U32, names, ins) for each in ins.operands[1:4])
     write = writer(target, U32, ins)
     second: Operand = target.second if isinstance(target, Pair) else None
+    if isinstance(second, Register) and second.slot not in names.used:
+        second = None
     flag = writer(second, PRED, ins)
+    fixed = _fixed_source(mode, ins.operands[2:4], names) if second is None else None
 
     def step(f: Frame, sel: Selection) -> None:
         m = f.machine
+        if sel is None and fixed is not None:
+            values = spread(m, sel, value(f, sel))
+            write(f, sel, values.reshape(-1, 32).take(fixed, axis=1).reshape(-1))
+            return
         lanes = m.lanes if sel is None else sel
         values = spread(m, sel, value(f, sel))
         source, valid = source_lane(mode, lanes & 31, by(f, sel), clamp(f, sel))
@@ -84,6 +91,17 @@ def shuffle(ins: Instruction, names: Names) -> Step:
             flag(f, sel, np.broadcast_to(valid, lanes.shape))
 
     return step
+
+
+def _fixed_source(mode: str, operands: list[Operand], names: Names) -> Array | None:
+    """The source of each lane of a warp where the text fixes it."""
+    known = []
+    for operand in operands:
+        literal = names.constants.get(operand.slot) if isinstance(operand, Register) else operand
+        if not isinstance(literal, Immediate) or literal.bits is None:
+            return None
+        known.append(np.array([literal.bits & 0xFFFFFFFF], np.uint32))
+    return source_lane(mode, np.arange(32), known[0], known[1])[0]
 
 
 def masked(

@@ -40,7 +40,8 @@ def unit(values: Array, dtype: np.dtype[Any]) -> Array:
     """One unit in the last place of ``dtype`` at each of ``values`` (``float64``)."""
     bits, smallest, top = _FORMATS[dtype.name]
     size = np.minimum(np.abs(np.where(np.isnan(values), 0.0, values)), top)
-    exponent = np.maximum(np.frexp(size)[1] - 1, smallest)
+    # frexp gives zero the exponent 0, as if it were 0.5.
+    exponent = np.where(size == 0, smallest, np.maximum(np.frexp(size)[1] - 1, smallest))
     return np.asarray(np.ldexp(1.0, exponent - bits))
 
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .errors import SuiteError
@@ -59,6 +59,13 @@ class Worker:
     def _receive(self) -> Any:
         assert self._child.stdout is not None
         return receive(self._child.stdout)  # type: ignore[arg-type]
+
+    def switch(self, setup: Setup) -> None:
+        """Test another plugin from now on."""
+        self._send(setup)
+        kind, content = self._receive()
+        if kind == "failed":
+            raise SuiteError(f"a worker could not load the backend:\n{content}")
 
     def run(self, job: Job, timeout: float) -> JobResult:
         """Do a job. The worker is dead afterwards if ``end`` is not empty."""
@@ -171,6 +178,12 @@ class Pool:
             else:
                 self._idle.append(worker)
         return result
+
+    def switch(self, plugin: str) -> None:
+        """Register another plugin under the name of the backend, in running and later workers."""
+        self._setup = replace(self._setup, plugin=plugin)
+        for worker in self._idle:
+            worker.switch(self._setup)
 
     def stream(self, jobs: Iterable[Job]) -> Iterator[JobResult]:
         """Do all jobs; results come in the order in which they are ready."""

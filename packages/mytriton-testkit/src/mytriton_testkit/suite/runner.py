@@ -177,6 +177,11 @@ class Run:
                 self.suite_errors.append(text)
 
     def _finish(self, case: Case, result: JobResult, seconds: float) -> CaseResult:
+        row = self.results[case.id] = self.judge(case, result, seconds)
+        return row
+
+    def judge(self, case: Case, result: JobResult, seconds: float = 0.0) -> CaseResult:
+        """The row of the report for what came back."""
         profile = self.target.profile
         needs, bug = self.needs[case.id], profile.bug_of(case)
         declared = self.declared(case)
@@ -195,7 +200,6 @@ class Run:
             bug.reason if bug else gap, bug.issue if bug else "", seen.max_ulp, seen.max_abs,
             seconds, seen.detail,
         )  # fmt: skip
-        self.results[case.id] = row
         return row
 
     def _limited(self, seen: Observation) -> bool:

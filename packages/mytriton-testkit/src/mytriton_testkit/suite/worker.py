@@ -37,12 +37,17 @@ def receive(stream: BinaryIO) -> Any:
     return pickle.loads(data)
 
 
-def load(setup: Any) -> dict[str, Any]:
-    """Make the backend available here; gives the cases by id."""
-    from .target import load_cases, register_plugin
+def prepare(setup: Any, outward: BinaryIO) -> bool:
+    """Make the backend available here, and say who it is."""
+    from .target import register_plugin
 
-    register_plugin(setup.backend, setup.plugin)
-    return {case.id: case for case in load_cases(setup.case_modules)}
+    try:
+        register_plugin(setup.backend, setup.plugin)
+        send(outward, ("ready", identity(setup.backend)))
+    except (Exception, SystemExit):
+        send(outward, ("failed", traceback.format_exc()))
+        return False
+    return True
 
 
 def identity(backend: str) -> tuple[str, str]:
@@ -64,25 +69,30 @@ def main() -> None:
     faulthandler.enable()
     setup = receive(inward)
     sys.path[:] = setup.path
-    from .job import clean_environment, perform
+    from .job import Setup, clean_environment, perform
+    from .target import load_cases
 
-    with tempfile.TemporaryDirectory(prefix="mytriton-conformance-") as cache:
-        with clean_environment(setup.stage, cache):
+    with (
+        tempfile.TemporaryDirectory(prefix="mytriton-conformance-") as cache,
+        clean_environment(setup.stage, cache),
+    ):
+        if not prepare(setup, outward):
+            return
+        cases: dict[str, Any] = {}
+        while True:
             try:
-                cases = load(setup)
-                send(outward, ("ready", identity(setup.backend)))
-            except (Exception, SystemExit):
-                send(outward, ("failed", traceback.format_exc()))
+                message = receive(inward)
+            except EOFError:
                 return
-            while True:
-                try:
-                    job = receive(inward)
-                except EOFError:
+            if isinstance(message, Setup):
+                setup = message
+                if not prepare(setup, outward):
                     return
-                records = perform(
-                    setup, cases, job, lambda text: send(outward, ("phase", text))
-                )
-                send(outward, ("done", records))
+                continue
+            # Loading the cases counts for the first job, and is done beside the parent.
+            cases = cases or {case.id: case for case in load_cases(setup.case_modules)}
+            records = perform(setup, cases, message, lambda text: send(outward, ("phase", text)))
+            send(outward, ("done", records))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ type may be the same array. Shared memory of reductions is watched by the same r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.registry import Effect, get
@@ -33,22 +33,40 @@ REDUCTIONS = frozenset({"sum", "max", "min"})
 class Access:
     """Memory touched since the last barrier."""
 
-    writes: bool
     #: Element type of global memory, or the name of the scratch buffer.
     space: str
+    writes: bool
     #: Equal keys: every thread touches its own element, the same one. ``None``: not known.
     key: object = None
     #: Numbers of the values the key depends on.
     values: frozenset[int] = frozenset()
 
-    def meets(self, other: Access) -> bool:
-        """Whether the two could touch one element from different threads."""
-        if self.space != other.space or not (self.writes or other.writes):
-            return False
-        return self.key is None or self.key != other.key
+    def merged(self, other: Access | None) -> Access:
+        """One access for two of the same space and kind: their key, if they agree."""
+        return self if other is None or self.key == other.key else Access(self.space, self.writes)
+
+    def meets(self, other: Access | None) -> bool:
+        """Whether the two, one of which writes, could touch one element from different threads."""
+        return other is not None and (self.key is None or self.key != other.key)
 
 
-State = frozenset[Access]
+#: One access for each space and kind, which stands for all of them.
+State = Mapping[tuple[str, bool], Access]
+
+
+def _with(state: State, accesses: Iterable[Access]) -> State:
+    found = dict(state)
+    for access in accesses:
+        place = access.space, access.writes
+        found[place] = access.merged(found.get(place))
+    return found
+
+
+def _clashes(access: Access, state: State) -> bool:
+    """Whether an earlier access must be complete before ``access``."""
+    if access.meets(state.get((access.space, True))):
+        return True
+    return access.writes and access.meets(state.get((access.space, False)))
 
 
 class Barriers:
@@ -63,7 +81,7 @@ class Barriers:
         self._makers = definitions(function)
         self._before: set[int] = set()
         if demand.tile.threads > 1:
-            self._run(function.body, frozenset())
+            self._run(function.body, {})
 
     def before(self, item: SSAItem) -> bool:
         """Whether every thread waits before ``item``."""
@@ -77,7 +95,7 @@ class Barriers:
             elif item.opcode in REDUCTIONS:
                 state = self._reduction(item, state)
             else:
-                state = self._step(item, self._accesses(item), state)
+                state = self._step(item, list(self._accesses(item)), state)
         return state
 
     def _loop(self, loop: SSAForRange, state: State) -> State:
@@ -88,21 +106,17 @@ class Barriers:
         while True:
             after = self._run(loop.body, state)
             # In the next trip the values of the body are others.
-            stale = frozenset(
-                replace(a, key=None, values=frozenset()) if a.values & inside else a for a in after
-            )
-            if stale <= state:
+            old = (replace(a, key=None) if a.values & inside else a for a in after.values())
+            entered = _with(state, old)
+            if entered == state:
                 return state
-            state |= stale
+            state = entered
 
-    def _step(self, item: SSAItem, accesses: Iterable[Access], state: State) -> State:
-        accesses = list(accesses)
-        if id(item) in self._before:
-            state = frozenset()
-        elif any(new.meets(old) for new in accesses for old in state):
+    def _step(self, item: SSAItem, accesses: Sequence[Access], state: State) -> State:
+        if id(item) in self._before or any(_clashes(access, state) for access in accesses):
             self._before.add(id(item))
-            state = frozenset()
-        return state | frozenset(accesses)
+            state = {}
+        return _with(state, accesses)
 
     def _reduction(self, op: SSAOp, state: State) -> State:
         (result,) = op.results
@@ -110,9 +124,9 @@ class Barriers:
         if not self._demand.of(result) or all(extent == 1 for extent in shape):
             return state
         buffer = "scratch " + self._buffer_of(scalar_of(result.ty))
-        self._step(op, [Access(True, buffer)], state)
+        self._step(op, [Access(buffer, True)], state)
         # It has barriers inside, after which threads read the result at their own pace.
-        return frozenset({Access(False, buffer)})
+        return _with({}, [Access(buffer, False)])
 
     def _accesses(self, op: SSAOp) -> Iterable[Access]:
         effects = get(op.opcode).effects
@@ -129,7 +143,7 @@ class Barriers:
         mask = op.operands[2 if writes else 1]
         for layout in layouts:
             key, values = self._key(pointer, mask, layout)
-            yield Access(writes, f"global {element.element}", key, values)
+            yield Access(f"global {element.element}", writes, key, values)
 
     def _key(
         self, pointer: SSAOperand, mask: SSAOperand, layout: Layout
@@ -147,12 +161,9 @@ class Barriers:
                 return None, frozenset()
             base = op.operands[0]
             offsets.append(op.operands[1])
-        blocks = [o for o in offsets if shape_of(operand_type(o))]  # type: ignore[arg-type]
-        if len(blocks) != 1 or shape_of(operand_type(blocks[0])) != shape:  # type: ignore[arg-type]
-            return None, frozenset()
         values = frozenset(o.id for o in (*offsets, mask) if isinstance(o, SSAValue))
-        if distinct(blocks[0], None, self._makers):
+        if distinct(offsets, shape, None, self._makers):
             return (tuple(offsets), layout), values
-        if distinct(blocks[0], mask, self._makers):
+        if distinct(offsets, shape, mask, self._makers):
             return (tuple(offsets), layout, mask), values
         return None, frozenset()

@@ -260,7 +260,8 @@ select = register(
 cast = register(
     OpDef(
         "cast", ("operand",), _infer_cast, lambda ev, a: convert(a, ev.source, ev.attrs["dtype"]),
-        "Value conversion: float to int truncates, int to int wraps, to bool is `!= 0`.",
+        "Value conversion: float to int truncates, int to int wraps, to bool is `!= 0`. Integers reach "
+        "`bf16` through `f32`.",
         attrs=("dtype",), elementwise=True, fold=_fold_cast, defined=_castable,
         compute=_source_type, constants="peer",
     )

@@ -63,6 +63,11 @@ def _sum(a: Any, axes: tuple[int, ...]) -> Any:
     return np.add.reduce(a, axis=axes, dtype=a.dtype)
 
 
+def _quiet(a: Any) -> Any:
+    """NaNs as NumPy's own: ``fmax`` and ``fmin`` lose elements next to a signalling NaN."""
+    return np.where(a != a, a.dtype.type(np.nan), a)
+
+
 def _define(name: str, of_float: Any, of_int: Any, doc: str) -> OpDef:
     return register(
         OpDef(
@@ -77,10 +82,14 @@ sum_ = _define(
     "Sum. The extent must be a power of two. `tl.sum` converts integers below 32 bits to 32 bits first.",
 )  # fmt: skip
 max_ = _define(
-    "max", lambda a, axes: np.fmax.reduce(a, axis=axes), lambda a, axes: np.maximum.reduce(a, axis=axes),
+    "max",
+    lambda a, axes: np.fmax.reduce(_quiet(a), axis=axes),
+    lambda a, axes: np.maximum.reduce(a, axis=axes),
     "Largest element. NaN is ignored unless every element is NaN.",
 )  # fmt: skip
 min_ = _define(
-    "min", lambda a, axes: np.fmin.reduce(a, axis=axes), lambda a, axes: np.minimum.reduce(a, axis=axes),
+    "min",
+    lambda a, axes: np.fmin.reduce(_quiet(a), axis=axes),
+    lambda a, axes: np.minimum.reduce(a, axis=axes),
     "Smallest element. NaN is ignored unless every element is NaN.",
 )  # fmt: skip

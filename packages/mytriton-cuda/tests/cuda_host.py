@@ -96,7 +96,6 @@ static inline float __double2float_rz(double d) {
 """
 
 
-
 def host_source(kernels: Sequence[tuple[Emitted, Types]]) -> str:
     """One C++ file for several kernels."""
     parts = [_SHIM]
@@ -129,10 +128,12 @@ def _build(source: str) -> Any:
         file = _folder() / f"{name}.cpp"
         file.write_text(source)
         assert COMPILER
-        command = [COMPILER, "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-ffp-contract=off",
+        command = [COMPILER, "-std=c++17", "-O0", "-w", "-shared", "-fPIC", "-ffp-contract=off",
                    "-fsanitize=undefined", "-fno-sanitize=alignment,float-cast-overflow,null",
                    "-fsanitize-undefined-trap-on-error", str(file), "-o", str(library)]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, LC_ALL="C"))
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=dict(os.environ, LC_ALL="C")
+        )
         assert done.returncode == 0, done.stderr[:2000]
     return ctypes.CDLL(str(library))
 

@@ -1,0 +1,221 @@
+"""A compiled kernel: its variants, and what picks one at each launch.
+
+The code is compiled for arrays that do not overlap and fit the caches. A launch whose arrays do
+overlap, or whose output is larger than the last-level cache, gets a variant of its own, compiled
+when it is first needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import struct
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import mytriton.plugin_api as mt
+from mytriton.analysis.pointers import accessed_params
+
+from . import cache, fastpath
+from .emitter import Assumptions, default_assumptions, emit, entry_name
+from .llvm import Loaded, llvm
+from .pool import pool
+from .target import Target
+
+#: Functions of the process by digest: the same code is linked once.
+_loaded: weakref.WeakValueDictionary[str, Loaded] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+@dataclass
+class Variant:
+    """Code of one variant. ``head``: the fixed part of the descriptor of a launch."""
+
+    loaded: Loaded
+    cost: Any
+    function: int
+    cost_address: int
+
+
+def build(text: str, entry: str, target: Target) -> Loaded:
+    """The function of an MLIR module, from this process, from the disk, or compiled."""
+    key = cache.key(text, target)
+    with _lock:
+        if (found := _loaded.get(key)) is not None:
+            return found
+        symbol = f"{entry}_{key[:24]}"
+        code = cache.get(key)
+        loaded = None
+        if code is not None:
+            try:
+                loaded = llvm().load(code, symbol)
+            except Exception:
+                cache.drop(key)  # not what was written: compile again
+        if loaded is None:
+            from .compile import to_object
+
+            code = to_object(text.replace(f"@{entry}(", f"@{symbol}(", 1), target.features)
+            loaded = llvm().load(code, symbol)
+            cache.put(key, code)
+        _loaded[key] = loaded
+        return loaded
+
+
+@lru_cache(maxsize=None)
+def last_level_cache() -> int:
+    """Bytes of the last-level cache."""
+    for index in ("3", "2"):
+        try:
+            with open(f"/sys/devices/system/cpu/cpu0/cache/index{index}/size") as file:
+                text = file.read().strip()
+            return int(text.rstrip("KMG")) << {"K": 10, "M": 20, "G": 30}.get(text[-1], 0)
+        except (OSError, ValueError, IndexError):
+            continue
+    return 32 << 20
+
+
+class CompiledKernel:
+    """What ``mytriton_compile`` gives. Threads may launch it at once: a launch has its own
+    descriptor."""
+
+    def __init__(self, source: mt.Source, launch: mt.LaunchSpec, target: Target) -> None:
+        function = source.resources["function"]
+        self._function: mt.SSAFunction = function
+        self._target = target
+        self._entry = source.entry
+        self._default = default_assumptions(function)
+        self._variants: dict[Assumptions, Variant] = {}
+        self._build_lock = threading.Lock()
+        self.parameters = params = function.params
+        self.pointers = [k for k, p in enumerate(params) if mt.is_pointer(p.ty)]
+        loaded, stored = accessed_params(function)
+        self.stored = [k for k in self.pointers if params[k].name in stored]
+        self.accessed = [k for k in self.pointers if params[k].name in loaded | stored]
+        #: Arrays that are written and never read: candidates for streaming stores.
+        self.streamed = [k for k in self.stored if params[k].name not in loaded]
+        self._bytes_stored = _bytes_stored(function)
+        #: Programs beyond which what they store may not fit the caches.
+        self.streaming_from = last_level_cache() // max(1, self._bytes_stored)
+        codes = "".join(_slot_format(p.ty) for p in params)
+        self.pack = struct.Struct(f"=QQQq{codes}qqq").pack
+        self.first = self._variant(self._default, source.text)
+        self.workers = pool()
+        contiguous = {a.name: a.contiguous for a in launch.arguments}
+        #: Reads NumPy arrays without a view of each; ``None``: no array may be read that way.
+        self.launch_values = self.launch_slowly
+        if all(contiguous.get(params[k].name, False) for k in self.accessed):
+            fast = fastpath.make(self)
+            if fast is not None:
+                self.launch_values = fast
+        self.metadata: Mapping[str, Any] = {"entry": self._entry, "target": target.name}
+
+    def _variant(self, assume: Assumptions, text: str | None = None) -> Variant:
+        found = self._variants.get(assume)
+        if found is None:
+            with self._build_lock:
+                if (found := self._variants.get(assume)) is None:
+                    if text is None:
+                        text = emit(self._function, self._target, assume)
+                    loaded = build(text, self._entry, self._target)
+                    cost = ctypes.c_double(0.0)
+                    found = Variant(loaded, cost, loaded.address, ctypes.addressof(cost))
+                    self._variants[assume] = found
+        return found
+
+    def launch_slowly(self, grid: tuple[int, int, int], values: Sequence[Any]) -> None:
+        self.launch(grid, [mt.launch_value(value) for value in values])
+
+    @staticmethod
+    def no_memory() -> MemoryError:
+        """A program could not get the memory its blocks need."""
+        return MemoryError("no memory for the blocks of the kernel")
+
+    def launch(self, grid: tuple[int, int, int], args: Sequence[Any]) -> None:
+        """Run every program of the grid."""
+        total = grid[0] * grid[1] * grid[2]
+        spans = [args[k].span for k in self.accessed]
+        assume = self._assumptions(args, spans, total)
+        variant = self.first if assume is None else self._variant(assume)
+        values = list(args)
+        for k in self.pointers:
+            values[k] = values[k].pointer
+        # Anything may overlap anything: program after program, in order.
+        cost = 0 if assume is not None and not assume.exact else variant.cost_address
+        workers = self.workers
+        status = workers.run(
+            self.pack(variant.function, workers.state, cost, total, *values, *grid)
+        )
+        if status:
+            raise self.no_memory()
+
+    def _assumptions(
+        self, args: Sequence[Any], spans: Sequence[tuple[int, int]], total: int
+    ) -> Assumptions | None:
+        """What holds of these arrays; ``None`` for the usual."""
+        classes = {k: k for k in self.pointers}
+        exact = True
+        by_parameter = dict(zip(self.accessed, spans))
+        for k in self.stored:
+            low, high = by_parameter[k]
+            for other in self.accessed:
+                if other == k:
+                    continue
+                start, end = by_parameter[other]
+                if start < high and low < end:
+                    if args[k].pointer == args[other].pointer and args[k].dtype == args[other].dtype:
+                        first, second = sorted((classes[k], classes[other]))
+                        classes = {p: first if c == second else c for p, c in classes.items()}
+                    else:
+                        exact = False
+        streaming = False
+        if total * self._bytes_stored > last_level_cache():
+            streaming = exact and any(
+                high - low > last_level_cache() and args[k].pointer % args[k].dtype.itemsize == 0
+                for k in self.streamed
+                for low, high in (by_parameter[k],)
+            )
+        if exact and not streaming and all(k == c for k, c in classes.items()):
+            return None
+        names = self._function.params
+        if not exact:
+            classes = dict.fromkeys(classes, 0)
+        numbers = {c: n for n, c in enumerate(dict.fromkeys(classes.values()))}
+        found = tuple((names[k].name, numbers[c]) for k, c in classes.items())
+        return replace(self._default, classes=found, exact=exact, streaming=streaming)
+
+
+def _slot_format(ty: mt.Type) -> str:
+    """How an argument is packed into its slot of 8 bytes."""
+    if mt.is_pointer(ty):
+        return "Q"
+    element = mt.scalar_of(ty)
+    if element.is_bool():
+        return "?7x"
+    return "d" if element.is_floating() else "q"
+
+
+def _bytes_stored(function: mt.SSAFunction) -> int:
+    """Bytes one program stores, loops counted once."""
+    total = 0
+    for item in mt.walk(function.body):
+        if item.opcode == "store":
+            ptr = item.inputs[0]
+            element = mt.element_of(ptr.ty) if ptr is not None else None
+            if isinstance(element, mt.PointerType) and isinstance(ptr.ty, mt.BlockType):  # type: ignore[union-attr]
+                total += ptr.ty.numel * element.element.itemsize  # type: ignore[union-attr]
+    return total
+
+
+def lower(function: mt.SSAFunction, target: Target) -> mt.Source:
+    """The text of the usual variant; the function travels along for the others."""
+    text = emit(function, target)
+    return mt.Source(text, "MLIR", entry_name(function), {"function": function})
+
+
+def digest(*parts: str) -> str:
+    """A key from texts."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,0 +1,431 @@
+"""From SSA to the text of one MLIR function that runs a range of programs.
+
+``func @kernel(args, lo, hi)`` runs programs ``lo`` to ``hi`` of the grid, axis 0 counting fastest.
+``args`` points to 64-bit slots: the kernel's parameters in order, then the three grid sizes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import mytriton.plugin_api as mt
+
+from . import memory, values
+from .builder import Level, Val
+from .evaluate import Buffer, Evaluator
+from .facts import Facts
+from .nest import Nest
+from .plan import Group, Loop, Planner, Root, Step, visit
+from .target import Target
+from .tile import AxisMap, Tile
+
+#: Scratch memory up to this many bytes is on the stack.
+STACK_BYTES = 128 * 1024
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What a variant of the code may rely on. ``classes``: for each pointer parameter, its alias
+    class; ``streaming``: stores bypass the caches."""
+
+    classes: tuple[tuple[str, int], ...]
+    exact: bool = True
+    streaming: bool = False
+
+
+def default_assumptions(function: mt.SSAFunction) -> Assumptions:
+    """No two arrays overlap, and they fit the caches."""
+    pointers = [p.name for p in function.params if mt.is_pointer(p.ty)]
+    return Assumptions(tuple((name, k) for k, name in enumerate(pointers)))
+
+
+class Emitter(Evaluator):
+    """One function being written."""
+
+    def __init__(self, function: mt.SSAFunction, target: Target, assume: Assumptions) -> None:
+        from .builder import Builder
+
+        self.facts = Facts(function, dict(assume.classes))
+        self.facts.exact_classes = assume.exact
+        super().__init__(Builder(), function, self.facts.affine, self.facts.makers)
+        self.function = function
+        self.target = target
+        self.maskable = target.maskable
+        self.streaming = assume.streaming
+        self.planner = Planner(self.facts, target.registers, target.vector_bits)
+        self.run_loop = self._fused_loop
+        self._scratch: dict[str, tuple[Val, int]] = {}
+        self._bytes = 0
+        self._owned: dict[tuple[int, bool], Buffer] = {}
+        self._staged: set[int] = set()
+
+    # ------------------------------------------------------------------ the function
+
+    def kernel(self, entry: str) -> str:
+        """The module's text."""
+        b = self.b
+        args = Val("%args", "!llvm.ptr", 0, b.root)
+        for k, param in enumerate(self.function.params):
+            self.params[param.name] = self._parameter(args, k, param)
+        slots = len(self.function.params)
+        sizes = [self._slot(args, slots + axis, "i64") for axis in range(3)]
+        iv, body = b.name("p"), b.push()
+        program = Val(iv, "i64", 0, body)
+        self._program_ids(program, sizes)
+        self.home = body
+        self.steps(self.planner.body(self.function.body))
+        b.pop()
+        low, high = Val("%lo", "i64", 0, b.root), Val("%hi", "i64", 0, b.root)
+        b.loop(b.root, iv, (low, high, b.constant(1, "i64")), [], body, [])
+        return self._module(entry)
+
+    def _module(self, entry: str) -> str:
+        b = self.b
+        zero, one = b.constant(0, "i32"), b.constant(1, "i32")
+        heap = self._bytes > STACK_BYTES
+        opening, closing = self._storage(heap)
+        body = b.root.lines
+        if heap:
+            # No memory: nothing has been run, and the launch raises MemoryError.
+            body = [
+                "    %ok = arith.cmpi ne, %storage_address, %no_address : i64",
+                f"    %status = scf.if %ok -> (i32) {{",
+                *("  " + line for line in body),
+                f"      scf.yield {zero.name} : i32",
+                "    } else {",
+                f"      scf.yield {one.name} : i32",
+                "    }",
+            ]
+        fence = ['  llvm.call_intrinsic "llvm.x86.sse.sfence"() : () -> ()'] if self.fences else []
+        result = "%status" if heap else zero.name
+        features = f', passthrough = [["target-features", "{self.target.features}"]]' if self.target.features else ""
+        external = (
+            "  llvm.func @malloc(i64) -> !llvm.ptr\n  llvm.func @free(!llvm.ptr)\n" if heap else ""
+        )
+        lines = [*b.constants(), *opening, *body, *fence, *closing]
+        text = "\n".join(f"  {line}" for line in lines)
+        return (
+            f"module {{\n{external}"
+            f"  func.func @{entry}(%args: !llvm.ptr, %lo: i64, %hi: i64) -> i32 "
+            f"attributes {{no_inline{features}}} {{\n{text}\n    return {result} : i32\n  }}\n}}\n"
+        )
+
+    @property
+    def fences(self) -> bool:
+        """Whether streaming stores must be made visible at the end."""
+        return self.streaming and self.target.name != "neon"
+
+    def _storage(self, heap: bool) -> tuple[list[str], list[str]]:
+        """Lines that make and free scratch memory."""
+        if not self._scratch:
+            return [], []
+        size = self._bytes + 64
+        opening = [f"  %bytes = arith.constant {size} : i64"]
+        if heap:
+            opening += [
+                "  %no_address = arith.constant 0 : i64",
+                "  %storage = llvm.call @malloc(%bytes) : (i64) -> !llvm.ptr",
+                "  %storage_address = llvm.ptrtoint %storage : !llvm.ptr to i64",
+            ]
+        else:
+            opening.append(
+                "  %storage = llvm.alloca %bytes x i8 {alignment = 64 : i64} : (i64) -> !llvm.ptr"
+            )
+        base = "%storage"
+        if heap:
+            opening += [
+                "  %c_align = arith.constant 63 : i64",
+                "  %c_mask = arith.constant -64 : i64",
+                "  %raised = arith.addi %storage_address, %c_align : i64",
+                "  %lowered = arith.andi %raised, %c_mask : i64",
+                "  %aligned = llvm.inttoptr %lowered : i64 to !llvm.ptr",
+            ]
+            base = "%aligned"
+        for k, (val, offset) in enumerate(self._scratch.values()):
+            opening += [
+                f"  %o{k} = arith.constant {offset} : i64",
+                f"  {val.name} = llvm.getelementptr {base}[%o{k}] : (!llvm.ptr, i64) -> !llvm.ptr, i8",
+            ]
+        closing = ["  llvm.call @free(%storage) : (!llvm.ptr) -> ()"] if heap else []
+        return opening, closing
+
+    def _slot(self, args: Val, k: int, kind: str) -> Val:
+        address = self.element(args, self.b.constant(k, "i64"), "i64")
+        return self.load_at(address, kind, 0, self.b.root, aligned=True)
+
+    def _parameter(self, args: Val, k: int, param: mt.Param) -> Val:
+        if mt.is_pointer(param.ty):
+            return self._slot(args, k, "!llvm.ptr")
+        ty = mt.scalar_of(param.ty)
+        if ty.is_floating():  # passed as f64: Python's float
+            return values.convert(self.b, self._slot(args, k, "f64"), mt.F64, ty)
+        return values.convert(self.b, self._slot(args, k, "i64"), mt.I64, ty)
+
+    def _program_ids(self, program: Val, sizes: Sequence[Val]) -> None:
+        used = {
+            item.attrs["axis"]
+            for item in mt.walk(self.function.body)
+            if item.opcode == "program_id"
+        }
+        b, rest = self.b, program
+        for axis in range(3):
+            if axis in used:
+                index = rest if axis == 2 else b.binary("arith.remui", rest, sizes[axis])
+                self.program_ids[axis] = b.cast("arith.trunci", index, "i32")
+            if any(later > axis for later in used):
+                rest = b.binary("arith.divui", rest, sizes[axis])
+
+    # ------------------------------------------------------------------ steps
+
+    def steps(self, steps: Sequence[Step]) -> None:
+        """Write the steps of a plan at the current level."""
+        for step in steps:
+            if isinstance(step, Group):
+                Nest(self, step).write()
+            elif isinstance(step, Loop):
+                self._loop(step)
+            elif step.opcode == "store":
+                ptr, value, _ = step.operands
+                memory.store(self, step, self.value(value), (), 0, False)
+            elif step.results:
+                self.value(step.results[0])
+            else:
+                raise mt.UnsupportedFeature(mt.get_op(step.opcode).feature_id, span=step.span)
+
+    def _loop(self, plan: Loop) -> None:
+        """A loop around nests: scalars and bases are carried in registers, blocks in buffers."""
+        loop, b, facts = plan.item, self.b, self.facts
+        iv = b.name("k")
+        scalars = [a for a in loop.carried_args if not mt.shape_of(a.ty) and facts.carries_data(a)]
+        inputs = dict(zip((a.id for a in loop.carried_args), loop.carried_inputs))
+        starts = [self.value(inputs[a.id]) for a in scalars]
+        based, base_starts = self._base_starts(loop)
+        for arg in plan.carried:
+            self.buffers[arg.id] = self._owned[arg.id, False]
+        self._staged |= plan.staged
+        low, high, step = self._bounds(loop)
+        outer, level = b.level, b.push()
+        home, self.home = self.home, level
+        names = [Val(b.name("a"), s.kind, 0, level) for s in [*starts, *base_starts]]
+        self._enter_loop(loop, iv, level, scalars, based, names)
+        self.steps(plan.body)
+        for arg in plan.carried:
+            if arg.id in plan.staged:
+                self._copy_staged(arg)
+        ends = dict(zip((a.id for a in loop.carried_args), loop.yields))
+        yields = [self.value(ends[a.id]) for a in scalars]
+        yields += [self._base(ends[a.id]) for a in based]
+        b.pop()
+        self.home = home
+        pairs = [(n.name, s) for n, s in zip(names, [*starts, *base_starts])]
+        results = b.loop(outer, iv, (low, high, step), pairs, level, yields)
+        of = dict(zip((a.id for a in loop.carried_args), loop.results))
+        for arg, val in zip([*scalars, *based], results):
+            if arg in scalars:
+                self.remember(of[arg.id], (), 0, val)
+            else:
+                self.bases[of[arg.id].id] = val
+        for arg in plan.carried:
+            self.buffers[of[arg.id].id] = self.buffers[arg.id]
+
+    def _bounds(self, loop: mt.SSAForRange) -> tuple[Val, Val, Val]:
+        def wide(operand: mt.SSAOperand) -> Val:
+            assert operand is not None
+            signed = mt.scalar_of(operand.ty).is_signed()
+            return values.resize(self.b, self.value(operand), "i64", signed)
+
+        return wide(loop.start), wide(loop.stop), wide(loop.step)
+
+    def _base_starts(self, loop: mt.SSAForRange) -> tuple[list[mt.SSAValue], list[Val]]:
+        based = [a for a in loop.carried_args if a.id in self.affine.linear]
+        inputs = dict(zip((a.id for a in loop.carried_args), loop.carried_inputs))
+        return based, [self._base(inputs[a.id]) for a in based]
+
+    def _base(self, operand: mt.SSAOperand) -> Val:
+        form = self.affine.of(operand)
+        assert form is not None
+        return self.scalar(form.base)
+
+    def _enter_loop(
+        self, loop: mt.SSAForRange, iv: str, level: Level, scalars: Sequence[mt.SSAValue],
+        based: Sequence[mt.SSAValue], names: Sequence[Val],
+    ) -> None:  # fmt: skip
+        index = Val(iv, "i64", 0, level)
+        kind = values.held(mt.scalar_of(loop.index.ty))
+        self.remember(loop.index, (), 0, values.resize(self.b, index, kind, True))
+        for arg, name in zip([*scalars, *based], names):
+            if arg in scalars:
+                self.remember(arg, (), 0, name)
+        for arg, name in zip(based, names[len(scalars) :]):
+            self.bases[arg.id] = name
+
+    def _copy_staged(self, arg: mt.SSAValue) -> None:
+        staging, own = self._owned[arg.id, True], self._owned[arg.id, False]
+
+        def body(identity: AxisMap) -> None:
+            flat = mt.with_shape((_count(own.shape),), own.element)
+            shape = mt.shape_of(flat)
+            source = Buffer(staging.pointer, own.element, shape)
+            self.put(Buffer(own.pointer, own.element, shape), self.get(source, identity, 0), identity, 0)
+
+        self.sweep((_count(own.shape),), body)
+
+    # ------------------------------------------------------------------ loops inside a nest
+
+    def fused_loops(self, group: Group) -> list[mt.SSAForRange]:
+        """The loops that run inside a group's nest."""
+        found: dict[int, mt.SSAForRange] = {}
+        targets = {r.target.id for r in group.roots if r.kind == "keep" and r.target}
+        for value, _ in visit(self.planner, group):
+            stored = value.id in self.planner.kept and value.id not in targets
+            if value.id in self.planner.fused and not stored:
+                loop = self.planner.fused[value.id]
+                found[id(loop)] = loop
+        return list(found.values())
+
+    def carried_blocks(self, loop: mt.SSAForRange) -> int:
+        """Blocks a loop carries, those of loops inside it included."""
+        return sum(
+            bool(mt.shape_of(arg.ty)) and self.facts.carries_data(arg) for arg in loop.carried_args
+        )
+
+    def _fused_loop(self, loop: mt.SSAForRange) -> None:
+        """The whole loop for the tile at hand."""
+        b, tile, facts = self.b, self.tile, self.facts
+        identity, rows = tile.identity(), range(tile.rows)
+        data = [a for a in loop.carried_args if facts.carries_data(a)]
+        inputs = dict(zip((a.id for a in loop.carried_args), loop.carried_inputs))
+        ends = dict(zip((a.id for a in loop.carried_args), loop.yields))
+        of = dict(zip((a.id for a in loop.carried_args), loop.results))
+        slots = [(a, r) for a in data for r in (rows if mt.shape_of(a.ty) else range(1))]
+        starts = [self._tile_value(inputs[a.id], r, bool(mt.shape_of(a.ty))) for a, r in slots]
+        based, base_starts = self._base_starts(loop)
+        low, high, step = self._bounds(loop)
+        iv = b.name("k")
+        # The loop stands in the innermost body, whatever could stand further out.
+        outer, level = b.level, b.push()
+        for item in loop.body:
+            self.homes.update((v.id, level) for v in item.results)
+        names = [Val(b.name("a"), s.kind, s.width, level) for s in [*starts, *base_starts]]
+        self._enter_loop(loop, iv, level, [], based, names[len(slots) :])
+        for (arg, r), name in zip(slots, names):
+            self.remember(arg, identity if mt.shape_of(arg.ty) else (), r, name)
+        yields = [self._tile_value(ends[a.id], r, bool(mt.shape_of(a.ty))) for a, r in slots]
+        yields += [self._base(ends[a.id]) for a in based]
+        b.pop()
+        pairs = [(n.name, s) for n, s in zip(names, [*starts, *base_starts])]
+        results = b.loop(outer, iv, (low, high, step), pairs, level, yields)
+        for (arg, r), val in zip(slots, results):
+            self.remember(of[arg.id], identity if mt.shape_of(arg.ty) else (), r, val)
+
+    def _tile_value(self, operand: mt.SSAOperand, r: int, block: bool) -> Val:
+        """A carried value for the tile: every lane of it, as the loop's type says."""
+        if not block:
+            return self.value(operand)
+        val = self.value(operand, self.tile.identity(), r)
+        return self.b.spread(val, self.tile.width)
+
+    # ------------------------------------------------------------------ buffers
+
+    def scratch(self, size: int, key: str) -> Val:
+        """Scratch memory of the function, the same for the same key and size."""
+        key = f"{key}: {size}"
+        if key not in self._scratch:
+            self._scratch[key] = Val(f"%m{len(self._scratch)}", "!llvm.ptr", 0, self.b.root), self._bytes
+            self._bytes += -(-size // 64) * 64
+        return self._scratch[key][0]
+
+    def new_buffer(self, element: mt.Element, shape: tuple[int, ...], what: str) -> Buffer:
+        """Scratch memory for a block."""
+        probe = Buffer(self.b.constant(0, "i64"), element, shape)
+        size = _count(shape) * values.bits_of(probe.kind) // 8
+        return Buffer(self.scratch(size, f"{what} {len(self._scratch)}"), element, shape)
+
+    def target_buffer(self, root: Root) -> Buffer:
+        """The buffer that a root writes: a carried value goes to its staging buffer, if it has one."""
+        assert root.target is not None
+        staged = root.kind == "carry" and root.target.id in self._staged
+        key = (root.target.id, staged)
+        if key not in self._owned:
+            ty = root.target.ty
+            assert isinstance(ty, mt.BlockType)
+            self._owned[key] = self.new_buffer(ty.element, ty.shape, f"v{root.target.id}")
+        return self._owned[key]
+
+    def get(self, buffer: Buffer, amap: AxisMap, r: int) -> Val:
+        return self.read(buffer, amap, r)
+
+    def put(self, buffer: Buffer, val: Val, amap: AxisMap, r: int) -> None:
+        """Write the lanes at hand."""
+        slot, wide = self.slot(buffer, amap, r)
+        if wide:
+            val = self.b.spread(val, self.tile.width)
+        if val.kind == "i1":
+            val = self.b.cast("arith.extui", val, "i8")
+        align = values.bits_of(val.kind) // 8
+        text = f"llvm.store {val.name}, {slot.name} {{alignment = {align} : i64}} : {val.type}, !llvm.ptr"
+        self.b.line(self.b.level, text)
+
+    def fill(self, buffer: Buffer, value: float, ty: mt.ScalarType) -> None:
+        """Set every element."""
+        count = _count(buffer.shape)
+        flat = Buffer(buffer.pointer, buffer.element, (count,))
+        held = values.literal(self.b, value, ty)
+        self.sweep((count,), lambda identity: self.put(flat, held, identity, 0))
+
+    def sweep(self, shape: tuple[int, ...], body: Callable[[AxisMap], None]) -> None:
+        """Run ``body`` on strips of a contiguous block."""
+        (count,) = (_count(shape),)
+        b, outer = self.b, self.tile
+        widest = self.target.vector_bits // 32
+        done = 0
+        while done < count:
+            width = min(widest, 1 << ((count - done).bit_length() - 1))
+            end = done + (count - done) // width * width
+            self.tile = Tile(shape=(count,), axis=0 if count > 1 else -1, width=width)
+            around, level = b.level, b.push()
+            iv = b.name("i")
+            self.tile.positions[0] = Val(iv, "i64", 0, level)
+            body((0,) if count > 1 else (None,))
+            b.pop()
+            bounds = (b.constant(done, "i64"), b.constant(end, "i64"), b.constant(width, "i64"))
+            b.loop(around, iv, bounds, [], level, [])
+            done = end
+        self.tile = outer
+
+    # ------------------------------------------------------------------ choices
+
+    def widest(self, group: Group) -> int:
+        """Bits of the widest element a group computes with."""
+        bits = 8
+        for value, _ in visit(self.planner, group):
+            element = mt.element_of(value.ty)
+            bits = max(bits, values.bits_of(values.held(element)) if isinstance(element, mt.ScalarType) else 64)
+        for root in group.roots:
+            if root.operand is not None and isinstance(element := mt.element_of(root.operand.ty), mt.ScalarType):
+                bits = max(bits, values.bits_of(values.held(element)))
+        return min(64, bits)
+
+    def streams(self, root: Root) -> bool:
+        """Whether a store bypasses the caches."""
+        return self.streaming
+
+
+def _count(shape: Sequence[int]) -> int:
+    total = 1
+    for extent in shape:
+        total *= extent
+    return total
+
+
+def entry_name(function: mt.SSAFunction) -> str:
+    """The symbol of a kernel."""
+    return re.sub(r"\W", "_", function.name, flags=re.ASCII)
+
+
+def emit(function: mt.SSAFunction, target: Target, assume: Assumptions | None = None) -> str:
+    """The MLIR text of a kernel."""
+    emitter = Emitter(function, target, assume or default_assumptions(function))
+    return emitter.kernel(entry_name(function))

@@ -1,0 +1,272 @@
+"""What the plan and the emitter ask about a function: needs, costs, demand, aliasing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+import mytriton.plugin_api as mt
+from mytriton.analysis.affine import Affine, BaseOf, Binary, Scalar, affine
+from mytriton.analysis.lanes import definitions
+from mytriton.analysis.pointers import pointer_roots
+
+from .lowerings import COSTS
+
+REDUCTIONS = frozenset({"sum", "max", "min"})
+#: Operations that cost nothing to repeat.
+_FREE = frozenset({"zeros", "full", "empty", "arange", "expand_dims", "addptr", "program_id"})
+#: Costs are not told apart beyond this.
+CAP = 1000
+
+
+class Facts:
+    """Facts of one function. ``classes``: parameters in one class may point to the same bytes;
+    parameters in different classes never do."""
+
+    def __init__(self, function: mt.SSAFunction, classes: Mapping[str, int]) -> None:
+        self.function = function
+        self.affine: Affine = affine(function)
+        self.makers = definitions(function)
+        self.roots = pointer_roots(function)
+        self.classes = classes
+        self.demanded = self._demand()
+        self.costs: dict[int, int] = {}
+        for item in mt.walk(function.body):
+            for value in item.results:
+                self.costs[value.id] = self._cost(item)
+
+    # ------------------------------------------------------------------ needs
+
+    def needs(self, item: mt.SSAItem) -> list[mt.SSAValue]:
+        """The values an item is computed from, as it is going to be emitted: an access whose
+        addresses have a linear form needs the scalars of the form, not the block of pointers."""
+        if isinstance(item, mt.SSAForRange):
+            return self._loop_needs(item)
+        if item.opcode in ("load", "store"):
+            ptr, second, third = item.operands
+            other, mask = (third, second) if item.opcode == "load" else (second, third)
+            return [*self.pointer_needs(ptr), *self.mask_needs(mask), *_values(other)]
+        if item.result is not None and mt.is_pointer(item.results[0].ty):
+            return self.pointer_needs(item.results[0])
+        return [v for operand in item.operands for v in _values(operand)]
+
+    def pointer_needs(self, ptr: mt.SSAOperand) -> list[mt.SSAValue]:
+        form = self.affine.of(ptr)
+        if form is not None:
+            found = [*leaves(form.base), *(v for s in form.strides for v in leaves(s))]
+            if isinstance(form.root, mt.SSAValue) and form.root is not ptr:
+                found.append(form.root)
+            return found
+        item = self.makers.get(ptr.id) if isinstance(ptr, mt.SSAValue) else None
+        if isinstance(item, mt.SSAOp):
+            return [v for operand in item.operands for v in _values(operand)]
+        return _values(ptr)
+
+    def mask_needs(self, mask: mt.SSAOperand) -> list[mt.SSAValue]:
+        form = self.affine.masks.get(mask.id) if isinstance(mask, mt.SSAValue) else None
+        if form is None:
+            return _values(mask)
+        found = [v for bounds in form.bounds for bound in bounds for v in leaves(bound)]
+        return found + [v for condition in form.conditions for v in _values(condition)]
+
+    def _loop_needs(self, loop: mt.SSAForRange) -> list[mt.SSAValue]:
+        """What a loop needs from outside."""
+        found: dict[int, mt.SSAValue] = {}
+        inside: set[int] = set()
+        for item in mt.walk([loop]):
+            inside.update(v.id for region in item.regions for v in region.args)
+            inside.update(v.id for v in item.results)
+            if isinstance(item, mt.SSAForRange):
+                bounds = (item.start, item.stop, item.step)
+                needed = [v for o in bounds for v in _values(o)] + self.carried_needs(item)
+            else:
+                needed = self.needs(item)
+            for value in needed:
+                found[value.id] = value
+        return [value for number, value in found.items() if number not in inside]
+
+    def carried_needs(self, loop: mt.SSAForRange) -> list[mt.SSAValue]:
+        """What the carried inputs and the yields of a loop need."""
+        found: list[mt.SSAValue] = []
+        for arg, start, end in zip(loop.carried_args, loop.carried_inputs, loop.yields):
+            if arg.id in self.affine.linear:
+                found += self.pointer_needs(start) + self.pointer_needs(end)
+            if self.carries_data(arg):
+                found += _values(start) + _values(end)
+        return found
+
+    def carries_data(self, arg: mt.SSAValue) -> bool:
+        """Whether a carried argument goes round the loop as a value (and not only as the base of
+        a linear form)."""
+        if not mt.shape_of(arg.ty):
+            return arg.id not in self.affine.linear
+        return arg.id in self.demanded
+
+    def _demand(self) -> frozenset[int]:
+        """Values that are needed as such, not only through linear forms."""
+        loops: dict[int, list[mt.SSAOperand]] = {}
+        pending: list[mt.SSAOperand] = []
+        for item in mt.walk(self.function.body):
+            if isinstance(item, mt.SSAForRange):
+                pending += [item.start, item.stop, item.step]
+                lanes = zip(item.carried_args, item.carried_inputs, item.yields, item.results)
+                for arg, start, end, result in lanes:
+                    loops[arg.id] = loops[result.id] = [arg, start, end]
+            elif item.opcode == "store":
+                pending += self.needs(item)
+        found: set[int] = set()
+        while pending:
+            operand = pending.pop()
+            if not isinstance(operand, mt.SSAValue) or operand.id in found:
+                continue
+            found.add(operand.id)
+            if operand.id in loops:
+                if mt.shape_of(operand.ty) or operand.id not in self.affine.linear:
+                    pending += loops[operand.id]
+                # Its base is needed in any case.
+                _, start, end = loops[operand.id]
+                if operand.id in self.affine.linear:
+                    pending += self.pointer_needs(start) + self.pointer_needs(end)
+            elif (item := self.makers.get(operand.id)) is not None and isinstance(item, mt.SSAOp):
+                pending += self.needs(item)
+        return frozenset(found)
+
+    # ------------------------------------------------------------------ kinds of items
+
+    def squeezes(self, item: mt.SSAItem) -> bool:
+        """Whether a reduction has a single element to reduce."""
+        operand = item.inputs[0]
+        assert operand is not None
+        shape, axis = mt.shape_of(operand.ty), item.attrs.get("axis")
+        return all(d == 1 for d in shape) if axis is None else shape[axis] == 1
+
+    def reduces(self, item: mt.SSAItem) -> bool:
+        """Whether an item folds the elements of a block."""
+        return item.opcode in REDUCTIONS and not self.squeezes(item)
+
+    def is_scalar(self, item: mt.SSAItem) -> bool:
+        """Whether an operation works on scalars alone."""
+        if isinstance(item, mt.SSAForRange):
+            return False
+        types = [*(mt.operand_type(o) for o in item.operands), *(v.ty for v in item.results)]
+        return not any(mt.shape_of(ty) for ty in types if ty is not None)
+
+    def _cost(self, item: mt.SSAItem) -> int:
+        if isinstance(item, mt.SSAForRange) or self.reduces(item):
+            return CAP
+        if not any(mt.shape_of(v.ty) for v in item.results):
+            return 0
+        own = 0 if item.opcode in _FREE else COSTS.get(item.opcode, 1)
+        if item.opcode == "load":
+            own = 1 if self.is_run(item.operands[0]) else 12
+        element = mt.element_of(item.results[0].ty)
+        if isinstance(element, mt.ScalarType) and element.is_floating() and element.bits < 32:
+            own += 2
+        return min(CAP, own + sum(self.costs.get(v.id, 0) for v in self.needs(item)))
+
+    def is_run(self, ptr: mt.SSAOperand) -> bool:
+        """Whether the lanes of a pointer follow one another along the last axis (or are one)."""
+        form = self.affine.of(ptr)
+        if form is None or form.root is None or ptr is None:
+            return False
+        strides = [s for s, d in zip(form.strides, mt.shape_of(ptr.ty)) if d > 1]
+        return not strides or strides[-1] == 1 or all(s == 0 for s in strides)
+
+    def in_rows(self, ptr: mt.SSAOperand) -> bool:
+        """Whether the lanes of a pointer follow one another, or are the same, along the last axis."""
+        form = self.affine.of(ptr)
+        if form is None or form.root is None or ptr is None:
+            return False
+        shape = mt.shape_of(ptr.ty)
+        return not shape or shape[-1] == 1 or form.strides[-1] in (0, 1)
+
+    # ------------------------------------------------------------------ memory
+
+    def touched(self, ptr: mt.SSAOperand) -> frozenset[int]:
+        """Alias classes a pointer may point into."""
+        if isinstance(ptr, mt.Param):
+            names: frozenset[str] = frozenset({ptr.name})
+        else:
+            assert isinstance(ptr, mt.SSAValue)
+            names = self.roots.get(ptr.id) or frozenset(self.classes)
+        return frozenset(self.classes[name] for name in names)
+
+    def reads(self, item: mt.SSAItem) -> frozenset[int]:
+        return self._accessed(item, "load")
+
+    def writes(self, item: mt.SSAItem) -> frozenset[int]:
+        return self._accessed(item, "store")
+
+    def _accessed(self, item: mt.SSAItem, opcode: str) -> frozenset[int]:
+        found: set[int] = set()
+        for each in mt.walk([item]):
+            if each.opcode == opcode:
+                found |= self.touched(each.inputs[0])
+        return frozenset(found)
+
+    def same_lane(self, a: mt.SSAItem, b: mt.SSAItem) -> bool:
+        """Whether two accesses touch the same element in the same lane, and no lane another's."""
+        if isinstance(a, mt.SSAForRange) or isinstance(b, mt.SSAForRange):
+            return False
+        p, q = a.operands[0], b.operands[0]
+        f, g = self.affine.of(p), self.affine.of(q)
+        if f is None or g is None or p is None or q is None or p.ty != q.ty:
+            return False
+        same = f.base == g.base and f.strides == g.strides
+        if not same or f.root is None or g.root is None:
+            return False
+        # Roots of one class that differ are the same array passed twice (the launch checks), unless
+        # anything may overlap anything.
+        if f.root != g.root and not (
+            isinstance(f.root, mt.Param) and isinstance(g.root, mt.Param) and self.exact_classes
+        ):
+            return False
+        return _injective(f.strides, mt.shape_of(p.ty))
+
+    #: Whether parameters of one class are the very same array.
+    exact_classes = True
+
+
+def _injective(strides: Sequence[Scalar], shape: Sequence[int]) -> bool:
+    moving = [(s, d) for s, d in zip(strides, shape) if d > 1]
+    if len(moving) == 1:
+        return isinstance(moving[0][0], int) and moving[0][0] != 0
+    # Rows that do not run into one another; symbolic row strides are not proven.
+    reach = 0
+    for stride, extent in sorted(moving, key=lambda m: abs(m[0]) if isinstance(m[0], int) else 0):
+        if not isinstance(stride, int) or abs(stride) <= reach:
+            return False
+        reach += abs(stride) * (extent - 1)
+    return True
+
+
+def _values(operand: mt.SSAOperand) -> list[mt.SSAValue]:
+    return [operand] if isinstance(operand, mt.SSAValue) else []
+
+
+def leaves(expression: Scalar) -> list[mt.SSAValue]:
+    """The SSA values in a scalar expression."""
+    return list(_leaves(expression))
+
+
+@lru_cache(maxsize=4096)
+def _leaves(expression: Scalar) -> tuple[mt.SSAValue, ...]:
+    found: list[mt.SSAValue] = []
+    pending: list[Scalar] = [expression]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, Binary):
+            pending += [current.lhs, current.rhs]
+        elif isinstance(current, BaseOf):
+            found.append(current.value)
+        elif isinstance(current, mt.SSAValue):
+            found.append(current)
+    return tuple(found)
+
+
+def block_values(items: Sequence[mt.SSAItem]) -> Iterator[mt.SSAValue]:
+    """Every block defined in items."""
+    for item in mt.walk(items):
+        for value in item.results:
+            if mt.shape_of(value.ty):
+                yield value

@@ -1,0 +1,286 @@
+"""Loads, stores and masks."""
+
+from __future__ import annotations
+
+import mytriton.plugin_api as mt
+from mytriton.analysis.affine import Mask
+
+from . import values
+from .builder import Level, Val
+from .evaluate import Evaluator
+from .tile import AxisMap, trailing
+
+
+def mask_of(e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int, assume: bool) -> Val | None:
+    """A mask for the lanes at hand; ``None`` where all are let through."""
+    if operand is None or (isinstance(operand, mt.Constant) and operand.value):
+        return None
+    at = trailing(amap, mt.shape_of(operand.ty))
+    form = e.affine.masks.get(operand.id) if isinstance(operand, mt.SSAValue) else None
+    if form is None:
+        return e.value(operand, at, r)
+    if assume and _assumable(e, form):
+        e.tile.assumed.append((form, at))
+        return None
+    parts = [e.value(condition) for condition in form.conditions]
+    wide = []
+    for axis, bounds in zip(at, form.bounds):
+        for bound in bounds:
+            limit = e.scalar(bound)
+            if axis is not None and axis == e.tile.axis:
+                wide.append(_lanes_below(e, limit))
+            else:
+                parts.append(e.b.compare("arith.cmpi", "slt", e.position(axis, r), limit))
+    parts.sort(key=lambda part: part.level.depth)
+    found: Val | None = None
+    for part in [*parts, *wide]:
+        found = part if found is None else e.b.binary("arith.andi", found, part)
+    return found
+
+
+def _assumable(e: Evaluator, form: Mask) -> bool:
+    """Whether it can be told outside the innermost loop that the mask holds there throughout."""
+    inner = e.tile.inner
+    if inner is None or not e.tile.full:
+        return False
+    scalars = [e.scalar(bound) for bounds in form.bounds for bound in bounds]
+    scalars += [e.value(condition) for condition in form.conditions]
+    return all(s.level.depth < inner.depth for s in scalars)
+
+
+def _rest(e: Evaluator, limit: Val) -> Val:
+    """How many of the lanes at hand lie below ``limit``."""
+    b, at = e.b, e.tile.positions[e.tile.axis]
+    rest = b.binary("arith.subi", limit, at)
+    rest = b.binary("arith.maxsi", rest, b.constant(0, "i64"))
+    return b.binary("arith.minsi", rest, b.constant(e.tile.width, "i64"))
+
+
+def _lanes_below(e: Evaluator, limit: Val) -> Val:
+    # Lane numbers are small: compared in 32 bits, with the limit brought into range first.
+    rest = e.b.cast("arith.trunci", _rest(e, limit), "i32")
+    return e.b.compare("arith.cmpi", "slt", e.b.iota("i32", e.tile.width), rest)
+
+
+def _prefix(e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int) -> Val | None:
+    """How many lanes a mask lets through, when those come first; ``None`` if that is not its form."""
+    if not isinstance(operand, mt.SSAValue):
+        return None
+    at = trailing(amap, mt.shape_of(operand.ty))
+    form = e.affine.masks.get(operand.id)
+    if form is None:
+        return None
+    b = e.b
+    count = b.constant(e.tile.width, "i64")
+    conditions = [e.value(condition) for condition in form.conditions]
+    for axis, bounds in zip(at, form.bounds):
+        for bound in bounds:
+            limit = e.scalar(bound)
+            if axis is not None and axis == e.tile.axis:
+                count = b.binary("arith.minsi", count, _rest(e, limit))
+            else:
+                conditions.append(b.compare("arith.cmpi", "slt", e.position(axis, r), limit))
+    for condition in conditions:
+        count = b.select(condition, count, b.constant(0, "i64"))
+    return count
+
+
+class Access:
+    """Where a load or store goes: one address, a run of lanes, or one address a lane."""
+
+    def __init__(self, e: Evaluator, ptr: mt.SSAOperand, mask: mt.SSAOperand, amap: AxisMap, r: int) -> None:
+        assert ptr is not None
+        self.e = e
+        element = mt.element_of(ptr.ty)
+        assert isinstance(element, mt.PointerType)
+        self.ty = element.element
+        self.kind = values.in_memory(self.ty)
+        form = e.affine.of(ptr)
+        self.run = False
+        self.base: Val | None
+        if form is not None and form.root is not None:
+            self.base = e.pointer(form.root)
+            self.offset, stride = e.linear(form, amap, r)
+            self.run = stride == 1
+            if stride not in (0, 1):
+                self.offset = e.lanes(self.offset, stride)
+        else:
+            self.base, self.offset, counted = e.parts(ptr, amap, r)
+            if counted != self.kind:
+                self.base = None
+        inner = e.tile.inner
+        innermost = inner is not None and self.offset.level.depth >= inner.depth
+        self.mask = mask_of(e, mask, amap, r, assume=innermost)
+        self.mask_operand, self.amap, self.r = mask, amap, r
+
+    @property
+    def width(self) -> int:
+        """Lanes of what is loaded (0: a scalar that all share)."""
+        scattered = self.offset.width or (self.mask.width if self.mask else 0)
+        return self.e.tile.width if self.run else scattered
+
+    def address(self) -> Val:
+        """The address of the first lane, or of the only one."""
+        if self.base is None:
+            text = f"llvm.inttoptr {self.offset.name} : i64 to !llvm.ptr"
+            return self.e.b.emit(text, "!llvm.ptr", 0, (self.offset,))
+        return self.e.element(self.base, self.offset, self.kind)
+
+    def addresses(self, width: int) -> Val:
+        """One address a lane."""
+        offset = self.offset
+        if self.run:
+            offset = self.e.lanes(offset, 1)
+        offset = self.e.b.spread(offset, width)
+        if self.base is None:
+            text = f"llvm.inttoptr {offset.name} : {offset.type} to vector<{width}x!llvm.ptr>"
+            return self.e.b.emit(text, "!llvm.ptr", width, (offset,))
+        return self.e.element(self.base, offset, self.kind)
+
+    def lanes_mask(self, width: int) -> Val:
+        """The mask as a vector."""
+        return self.mask_or_true(width)
+
+    def mask_or_true(self, width: int) -> Val:
+        if self.mask is None:
+            return self.e.b.constant(True, "i1", width)
+        return self.e.b.spread(self.mask, width)
+
+    def prefix(self) -> Val | None:
+        """Lane count for elements that cannot be masked in one instruction."""
+        if self.mask is None or values.bits_of(self.kind) in self.e.maskable:
+            return None
+        return _prefix(self.e, self.mask_operand, self.amap, self.r)
+
+
+def load(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
+    """What memory holds at the lanes; ``other`` (or zero) where the mask is false."""
+    ptr, mask, other = op.operands
+    at = e.homes.get(op.results[0].id, e.home)
+    access = Access(e, ptr, mask, amap, r)
+    width, kind = access.width, access.kind
+    if access.mask is None and (access.run or not width):
+        val = e.load_at(access.address(), kind, width, at)
+        return values.decode(e.b, val, access.ty)
+    fill = e.b.constant(0, kind, width)
+    if other is not None:
+        held = e.value(other, trailing(amap, mt.shape_of(other.ty)), r)
+        if held.width and not width:  # `other` differs between lanes that share an address
+            width = held.width
+            access.mask = access.mask and e.b.spread(access.mask, width)
+        fill = e.b.spread(values.encode(e.b, held, access.ty), width)
+    if not width:
+        val = _load_if(e, access, fill, at)
+    elif not access.run:
+        val = _gather(e, access, fill, width, at)
+    elif (count := access.prefix()) is not None:
+        val = _load_first(e, access, fill, count, at)
+    else:
+        lanes = access.lanes_mask(width)
+        address = access.address()
+        text = (
+            f"llvm.intr.masked.load {address.name}, {lanes.name}, {fill.name} "
+            f"{{alignment = 1 : i32}} : (!llvm.ptr, {lanes.type}, {fill.type}) -> {fill.type}"
+        )
+        val = e.b.emit(text, kind, width, (address, lanes, fill), at=at)
+    return values.decode(e.b, val, access.ty)
+
+
+def _load_if(e: Evaluator, access: Access, fill: Val, at: Level) -> Val:
+    assert access.mask is not None
+    address = access.address()
+    level = e.b.deepest((access.mask, address, fill), at)
+    name, inner = e.b.name(), e.b.name()
+    pad = "  " * level.depth
+    level.lines += [
+        f"{pad}{name} = scf.if {access.mask.name} -> ({fill.type}) {{",
+        f"{pad}  {inner} = llvm.load {address.name} {{alignment = 1 : i64}} : !llvm.ptr -> {fill.type}",
+        f"{pad}  scf.yield {inner} : {fill.type}",
+        f"{pad}}} else {{",
+        f"{pad}  scf.yield {fill.name} : {fill.type}",
+        f"{pad}}}",
+    ]
+    return Val(name, fill.kind, 0, level)
+
+
+def _gather(e: Evaluator, access: Access, fill: Val, width: int, at: Level) -> Val:
+    addresses, lanes = access.addresses(width), access.lanes_mask(width)
+    text = (
+        f"llvm.intr.masked.gather {addresses.name}, {lanes.name}, {fill.name} {{alignment = 1 : i32}} "
+        f": ({addresses.type}, {lanes.type}, {fill.type}) -> {fill.type}"
+    )
+    return e.b.emit(text, access.kind, width, (addresses, lanes, fill), at=at)
+
+
+def _staging(e: Evaluator, kind: str, width: int) -> Val:
+    return e.scratch(width * values.bits_of(kind) // 8, f"staging of {kind}")
+
+
+def _copy(e: Evaluator, level: Level, to: Val, source: Val, count: Val, kind: str) -> None:
+    size = e.b.constant(values.bits_of(kind) // 8, "i64")
+    count = e.b.binary("arith.muli", count, size)
+    e.b.line(
+        level,
+        f'"llvm.intr.memcpy"({to.name}, {source.name}, {count.name}) <{{isVolatile = false}}> '
+        ": (!llvm.ptr, !llvm.ptr, i64) -> ()",
+    )
+
+
+def _load_first(e: Evaluator, access: Access, fill: Val, count: Val, at: Level) -> Val:
+    """The first ``count`` lanes, by way of memory."""
+    staging, address = _staging(e, access.kind, fill.width), access.address()
+    level = e.b.deepest((address, count, fill), at)
+    e.b.line(level, f"llvm.store {fill.name}, {staging.name} : {fill.type}, !llvm.ptr")
+    _copy(e, level, staging, address, count, access.kind)
+    return e.load_at(staging, access.kind, fill.width, level)
+
+
+def store(e: Evaluator, op: mt.SSAOp, val: Val, amap: AxisMap, r: int, streaming: bool) -> None:
+    """Write ``val`` (as held) to the lanes that the mask lets through."""
+    ptr, _, mask = op.operands
+    access = Access(e, ptr, mask, amap, r)
+    level = e.b.level
+    val = values.encode(e.b, val, access.ty)
+    width = e.tile.width if e.tile.axis >= 0 else 0
+    b = e.b
+    if not width:
+        _store_if(e, access, val, level)
+    elif not access.run:
+        addresses, lanes, val = access.addresses(width), access.lanes_mask(width), b.spread(val, width)
+        b.line(
+            level,
+            f"llvm.intr.masked.scatter {val.name}, {addresses.name}, {lanes.name} "
+            f"{{alignment = 1 : i32}} : {val.type}, {lanes.type} into {addresses.type}",
+        )
+    else:
+        _store_run(e, access, b.spread(val, width), level, streaming)
+
+
+def _store_if(e: Evaluator, access: Access, val: Val, level: Level) -> None:
+    address = access.address()
+    text = f"llvm.store {val.name}, {address.name} {{alignment = 1 : i64}} : {val.type}, !llvm.ptr"
+    if access.mask is None:
+        e.b.line(level, text)
+        return
+    pad = "  " * level.depth
+    level.lines += [f"{pad}scf.if {access.mask.name} {{", f"{pad}  {text}", f"{pad}}}"]
+
+
+def _store_run(e: Evaluator, access: Access, val: Val, level: Level, streaming: bool) -> None:
+    address, b = access.address(), e.b
+    if access.mask is None:
+        hint = ", nontemporal" if streaming else ""
+        align = access.ty.itemsize if streaming else 1
+        attributes = f"{{alignment = {align} : i64{hint}}}"
+        b.line(level, f"llvm.store {val.name}, {address.name} {attributes} : {val.type}, !llvm.ptr")
+    elif (count := access.prefix()) is not None:
+        staging = _staging(e, access.kind, val.width)
+        b.line(level, f"llvm.store {val.name}, {staging.name} : {val.type}, !llvm.ptr")
+        _copy(e, level, address, staging, count, access.kind)
+    else:
+        lanes = access.lanes_mask(val.width)
+        b.line(
+            level,
+            f"llvm.intr.masked.store {val.name}, {address.name}, {lanes.name} {{alignment = 1 : i32}} "
+            f": {val.type}, {lanes.type} into !llvm.ptr",
+        )

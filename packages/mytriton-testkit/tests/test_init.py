@@ -1,0 +1,60 @@
+"""The skeleton: complete, and certified as it stands."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from types import ModuleType
+
+import pytest
+
+from mytriton_testkit.init import FILES, create, names_of, project
+from mytriton_testkit.suite.errors import UsageError
+
+
+def test_every_template_is_used_and_filled():
+    from importlib import resources
+
+    there = {p.name for p in (resources.files("mytriton_testkit.init") / "template").iterdir()}
+    assert there == set(FILES)
+    for path, text in project("acme-foo").items():
+        assert "@PACKAGE@" not in text + path
+        if path.endswith(".py"):
+            ast.parse(text)
+            assert max(map(len, text.splitlines())) <= 100
+
+
+def test_does_not_overwrite(tmp_path):
+    create("acme-foo", str(tmp_path / "new"))
+    with pytest.raises(UsageError, match="exists; nothing was written"):
+        create("acme-foo", str(tmp_path / "new"))
+
+
+@pytest.mark.parametrize("names", [("Acme Foo",), ("acme-cuda",), ("acme-foo", "Foo"), ("-x",)])
+def test_refuses_names(names):
+    with pytest.raises(UsageError):
+        names_of(*names)
+
+
+def test_names():
+    assert names_of("acme-my.foo")["@PACKAGE@"] == "acme_my_foo"
+    assert names_of("acme-foo", "bar")["@BACKEND@"] == "bar"
+
+
+def test_certified_from_its_sources(tmp_path, monkeypatch):
+    """Without installing: tests/ of the workspace do that with wheels."""
+    from mytriton_testkit import check_backend
+
+    create("acme-foo", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path / "src")
+    wrapper = tmp_path / "src" / "acme_wrapper.py"
+    wrapper.write_text(
+        "from acme_foo.plugin import *\nfrom acme_foo.plugin import mytriton_probe, mytriton_lower,"
+        " mytriton_compile\nfrom acme_foo_info import INFO, CONFORMANCE_PROFILE\n"
+    )
+    report = check_backend("foo", plugin="acme_wrapper")
+    for name in [n for n, m in sys.modules.items() if isinstance(m, ModuleType) and n.startswith("acme_")]:
+        del sys.modules[name]
+    assert report.certified, report.why_not()
+    assert (report.level, report.exit_code) == ("core", 0)
+    assert len(report.cases) > 100

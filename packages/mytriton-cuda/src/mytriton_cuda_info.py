@@ -41,5 +41,9 @@ INFO = BackendInfo(
         "cupy": "mytriton-cuda[cuda12] or mytriton-cuda[cuda13]",
     },
     language="CUDA C++",
-    variables={"MYTRITON_NVRTC": "path of the NVRTC library to use (default: found by itself)"},
+    variables={
+        "MYTRITON_NVRTC": "path of the NVRTC library to use (default: found by itself)",
+        "MYTRITON_CUDA_ARCH": "what is compiled for where there is no device (default: sm_80)",
+        "MYTRITON_REQUIRE_CUDA": "1 makes a missing GPU a failure of tests instead of a skip",
+    },
 )

@@ -35,4 +35,7 @@ INFO = BackendInfo(
     install_hint='pip install "mytriton-mlir[bindings]"',
     requirement_hints={"mlir": "mytriton-mlir[bindings]"},
     language="MLIR",
+    variables={
+        "MYTRITON_MLIR_CHIP": "GPU that backend mlir compiles for ('sm_90'); default: the one here",
+    },
 )

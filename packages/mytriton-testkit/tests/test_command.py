@@ -15,7 +15,15 @@ LIAR = ("liar", "--plugin", "mytriton_testkit.meta.liar")
 
 def test_reports(command, tmp_path):
     found = command(
-        "interpreter", "-k", "binary.add[f32", "--json", "out/r.json", "--md", "r.md", "--junit", "r.xml"
+        "interpreter",
+        "-k",
+        "binary.add[f32",
+        "--json",
+        "out/r.json",
+        "--md",
+        "r.md",
+        "--junit",
+        "r.xml",
     )
     assert found.returncode == 0, found.stderr
     assert "not certified\n  PARTIAL" in found.stdout
@@ -81,7 +89,12 @@ def test_declaration_problems_are_exit_code_2(command, tmp_path):
     found = command("interpreter", "-k", "binary.add[f32", "--profile", "p.toml")
     assert found.returncode == 2
     assert "XPASS" in found.stdout
-    assert command("interpreter", "-k", "binary.add[f32", "--profile", "p.toml", "--lenient").returncode == 0
+    assert (
+        command(
+            "interpreter", "-k", "binary.add[f32", "--profile", "p.toml", "--lenient"
+        ).returncode
+        == 0
+    )
     liar = command(*LIAR, "-k", "binary.add[f32", "--profile", "p.toml")
     assert (liar.returncode, "XFAIL" in liar.stdout) == (0, True)
     (tmp_path / "p.toml").write_text(bug.replace("binary.add", "binary.adq"))
@@ -95,13 +108,17 @@ def test_emit_stage(command):
 
 
 def test_variables_do_not_change_the_result(command):
-    found = command("interpreter", "-k", "binary.add[f32", MYTRITON_BACKEND="nosuch", MYTRITON_OPT_LEVEL="0")
+    found = command(
+        "interpreter", "-k", "binary.add[f32", MYTRITON_BACKEND="nosuch", MYTRITON_OPT_LEVEL="0"
+    )
     assert found.returncode == 0, found.stdout + found.stderr
 
 
 def test_list(command):
     assert "binary.add[f32," in command("list").stdout
-    rows = json.loads(command("list", "--backend", "interpreter", "--state", "yes", "--json").stdout)
+    rows = json.loads(
+        command("list", "--backend", "interpreter", "--state", "yes", "--json").stdout
+    )
     assert {"op.add", "control.for"} <= {row["feature"] for row in rows}
     assert command("list", "--backend", "interpreter", "--state", "maybe").returncode == 4
 
@@ -124,7 +141,9 @@ def test_pytest_passes(tmp_path):
 
 
 def test_pytest_fails(tmp_path):
-    (tmp_path / "pytest.ini").write_text("[pytest]\npython_files = other_*.py\nxfail_strict = false\n")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\npython_files = other_*.py\nxfail_strict = false\n"
+    )
     found = run_pytest(
         tmp_path, "--mytriton-backend", "liar", "--mytriton-plugin", "mytriton_testkit.meta.liar",
         "-k", "binary.add", "-q", "--mytriton-json", "r.json", "--junit-xml", "r.xml",

@@ -28,14 +28,23 @@ def test_unit_is_spacing(value, dtype):
 def test_ulp_bound():
     one = f32(1.0)
     next_but_one = np.nextafter(np.nextafter(one, F32(2)), F32(2))
-    assert compare("x", next_but_one, [1.0], ulp=1).message.startswith("x[0] is 1.0000002, expected 1.0")
+    assert compare("x", next_but_one, [1.0], ulp=1).message.startswith(
+        "x[0] is 1.0000002, expected 1.0"
+    )
     found = compare("x", next_but_one, [1.0], ulp=2)
     assert (found.message, found.max_ulp) == ("", 2.0)
 
 
 @pytest.mark.parametrize(
     ("got", "want"),
-    [(np.nan, 1.0), (1.0, np.nan), (np.inf, 1.0), (1.0, np.inf), (np.inf, -np.inf), (np.inf, np.nan)],
+    [
+        (np.nan, 1.0),
+        (1.0, np.nan),
+        (np.inf, 1.0),
+        (1.0, np.inf),
+        (np.inf, -np.inf),
+        (np.inf, np.nan),
+    ],
 )
 def test_special_values_must_agree(got, want):
     assert compare("x", f32(got), [want], ulp=1e30, slack=1e30).message
@@ -44,14 +53,19 @@ def test_special_values_must_agree(got, want):
 
 def test_signed_zero():
     assert compare("x", f32(-0.0), f32(0.0)).message
-    assert not compare("x", f32(-0.0), f32(0.0), f32(-0.0)).message, "expected is careless, oracle says so"
+    assert not compare("x", f32(-0.0), f32(0.0), f32(-0.0)).message, (
+        "expected is careless, oracle says so"
+    )
     assert compare("x", f32(-0.0), f32(0.0), f32(0.0)).message
     assert not compare("x", f32(-0.0), f32(0.0), ulp=1).message
 
 
 def test_integers_are_exact():
     big = np.array([2**63 - 1], np.int64)
-    assert compare("x", big, big - 1).message == "x[0] is 9223372036854775807, expected 9223372036854775806"
+    assert (
+        compare("x", big, big - 1).message
+        == "x[0] is 9223372036854775807, expected 9223372036854775806"
+    )
     assert not compare("x", big, big).message
     assert compare("x", np.array([True, False]), [True, True]).message
 

@@ -53,7 +53,9 @@ def test_certified_from_its_sources(tmp_path, monkeypatch):
         " mytriton_compile\nfrom acme_foo_info import INFO, CONFORMANCE_PROFILE\n"
     )
     report = check_backend("foo", plugin="acme_wrapper")
-    for name in [n for n, m in sys.modules.items() if isinstance(m, ModuleType) and n.startswith("acme_")]:
+    for name in [
+        n for n, m in sys.modules.items() if isinstance(m, ModuleType) and n.startswith("acme_")
+    ]:
         del sys.modules[name]
     assert report.certified, report.why_not()
     assert (report.level, report.exit_code) == ("core", 0)

@@ -10,7 +10,9 @@ from mytriton_testkit.case import MATH, Case
 from mytriton_testkit.suite.errors import ProfileError, UsageError
 from mytriton_testkit.suite.profile import check_profile, find_profile, glob_match, load_profile
 
-CASE = Case("unary.exp[f32,n=1]", None, lambda rng: {}, (1,), lambda a: {}, MATH, aliases=("old.exp",))
+CASE = Case(
+    "unary.exp[f32,n=1]", None, lambda rng: {}, (1,), lambda a: {}, MATH, aliases=("old.exp",)
+)
 NEEDS = {CASE.id: frozenset({"op.exp", "dtype.f32"})}
 
 
@@ -25,7 +27,8 @@ def write(tmp_path):
 
 
 def test_reads_everything(write):
-    profile = load_profile(write("""
+    profile = load_profile(
+        write("""
 [suite]
 edition = "2026.1"
 level = "core"
@@ -37,7 +40,8 @@ reason = "no libm"
 issue = "https://example.org/1"
 [tolerance]
 "op.exp" = { ulp = 8 }
-"""))
+""")
+    )
     assert (profile.edition, profile.level, profile.stage) == ("2026.1", "core", "emit")
     assert profile.bug_of(CASE).issue == "https://example.org/1"
     assert profile.ulp(CASE, NEEDS[CASE.id]) == 8
@@ -50,10 +54,16 @@ issue = "https://example.org/1"
     ("text", "problem"),
     [
         ("[suite]\nlevle = 'core'", "unknown key 'levle' (closest: level)"),
-        ("[suite]\nlevel = 'cor'", "level = 'cor' is none of core, standard, extended (closest: core)"),
+        (
+            "[suite]\nlevel = 'cor'",
+            "level = 'cor' is none of core, standard, extended (closest: core)",
+        ),
         ("[[known_bug]]\ncase = 'x'\noutcome = 'crash'", "has no reason"),
         ("[[known_bug]]\ncase = 'x'\noutcome = 'bad'\nreason = 'y'", "outcome 'bad' is none of"),
-        ("[[known_bug]]\ncase='x'\noutcome='crash'\nreason='y'\nexpires='2026'", "unknown key 'expires'"),
+        (
+            "[[known_bug]]\ncase='x'\noutcome='crash'\nreason='y'\nexpires='2026'",
+            "unknown key 'expires'",
+        ),
         ("[tolerance]\n'op.exp' = 4", "needs { ulp = NUMBER }"),
         ("[other]", "unknown key 'other'"),
         ("[", "not TOML"),
@@ -69,7 +79,10 @@ def test_refuses(write, text, problem):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[[known_bug]]\ncase='unary.exq[*]'\noutcome='crash'\nreason='y'", "matches no case (closest: "),
+        (
+            "[[known_bug]]\ncase='unary.exq[*]'\noutcome='crash'\nreason='y'",
+            "matches no case (closest: ",
+        ),
         ("[tolerance]\n'op.exq' = { ulp = 1 }", "is no feature (closest: op.exp)"),
         ("[tolerance]\n'op.exp' = { ulp = 65 }", "65 ulp is above the ceiling, 64"),
     ],

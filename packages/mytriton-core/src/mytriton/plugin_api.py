@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     )
     from .plugins.hookspecs import hookimpl
     from .runtime.arguments import launch_value
+    from .runtime.disk_cache import DiskCache
 
 #: Names that need NumPy, the op registry or pluggy, and where they are: fetched when first used.
 _LAZY = {
@@ -117,6 +118,7 @@ _LAZY = {
         "plugins.devices": "DeviceProvider PackedArguments device_provider pack_arguments",
         "plugins.hookspecs": "hookimpl",
         "runtime.arguments": "launch_value",
+        "runtime.disk_cache": "DiskCache",
     }.items()
     for name in names.split()
 }
@@ -145,7 +147,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     # hooks and what they exchange
-    "HOOK_API", "ArgSpec", "ArgView", "Artifact", "Availability", "BackendInfo", "Capability",
+    "DiskCache", "HOOK_API", "ArgSpec", "ArgView", "Artifact", "Availability", "BackendInfo", "Capability",
     "Claim", "Decline", "Device", "Event", "LaunchSpec", "Limits", "Pass", "Source", "State",
     "capability_table", "default_claim", "hookimpl", "largest_block", "launch_value",
     "missing_features",

@@ -91,6 +91,10 @@ def test_result_types(kernel_from, expression, dtype, expected):
 
 REFUSED = {
     "exp of an int": ("tl.exp(a0)", "exp needs a floating-point operand, got i32"),
+    "pointer minus pointer": (
+        "tl.load(out - out)",
+        "sub: cannot combine|offset must be an integer",
+    ),
     "pointer times": ("out * 2", "mul: cannot combine ptr<f32> and 2"),
     "pointer plus pointer": ("tl.load(out + out)", "offset must be an integer|cannot combine"),
     "pointer plus float": ("tl.load(out + 1.5)", "addptr: the offset must be an integer, got f32"),
@@ -169,6 +173,28 @@ def test_stores_convert_to_the_pointee(kernel_from):
     np.testing.assert_array_equal(
         value_of(kernel_from, "tl.arange(0, 4)", n=4, dtype=bool), [0, 1, 1, 1]
     )
+
+
+def test_pointer_minus_integer(kernel_from):
+    kernel = kernel_from(
+        "def kernel(out, n):\n    tl.store(out + n - 1, 5)\n    tl.store(out + 3 - n, 7)\n"
+    )
+    out = np.zeros(4, np.int32)
+    kernel[(1,)](out, 2)
+    np.testing.assert_array_equal(out, [0, 7, 0, 0])
+
+
+def test_constexpr_globals_inside_macros(module_from):
+    module = module_from(
+        "F = tl.constexpr(3)\ndef macro(v):\n    return F * v + tl.where(v < F, F, v)\n"
+        "@triton.jit\ndef kernel(out, n):\n    tl.store(out, macro(n))\n"
+    )
+    out = np.zeros(1, np.int32)
+    module.kernel[(1,)](out, 2)
+    assert out[0] == 9
+    module.F = tl.constexpr(5)
+    module.kernel[(1,)](out, 2)
+    assert out[0] == 15
 
 
 def test_constexpr_wraps_once():

@@ -46,7 +46,7 @@ def mytriton_lower(function: SSAFunction, launch: LaunchSpec) -> Source:
 def mytriton_compile(source: Source, launch: LaunchSpec) -> Artifact:
     from .launch import CudaKernel
 
-    return CudaKernel(source)
+    return CudaKernel(source, launch)
 
 
 @hookimpl

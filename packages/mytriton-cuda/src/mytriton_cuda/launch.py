@@ -1,58 +1,133 @@
-"""From text to something that launches: NVRTC, then the device provider of kind ``cuda``."""
+"""From text to something that launches: NVRTC (through the cache on disk), then the device provider
+of kind ``cuda``. Without a device a kernel is still compiled; launching it then fails."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from mytriton.plugin_api import Source, device_provider, pack_arguments
+from mytriton.plugin_api import (
+    Device,
+    DeviceError,
+    DeviceProvider,
+    DiskCache,
+    LaunchSpec,
+    Source,
+    device_provider,
+    pack_arguments,
+)
 
 from . import nvrtc
 
-#: What is compiled for when the device does not say.
+#: What is compiled for when no device says: ``MYTRITON_CUDA_ARCH`` changes it.
 DEFAULT_ARCH = "sm_80"
+#: Asks for registers and spills in the log.
+FLAGS = ("--ptxas-options=-v",)
+CACHE = DiskCache("cuda", ".image")
+
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SPILLS = re.compile(r"(\d+) bytes spill (stores|loads)")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+def arch_name(arch: str) -> str:
+    """``8.0``, ``80`` and ``sm_80`` as ``sm_80``; the default for nothing."""
+    arch = arch or os.environ.get("MYTRITON_CUDA_ARCH", "") or DEFAULT_ARCH
+    return arch if arch.startswith("sm_") else f"sm_{arch.replace('.', '')}"
+
+
+def compile_source(source: Source, arch: str, kind: str) -> nvrtc.Image:
+    """The image of a kernel, from the cache on disk or from NVRTC. Raises ``NvrtcError``."""
+    compiler = nvrtc.load()
+    key = CACHE.key("1", str(compiler.version), arch, kind, *FLAGS, source.text)
+    if (entry := CACHE.get(key)) is not None:
+        log, _, data = entry.partition(b"\0")
+        return nvrtc.Image(data, kind, log.decode())
+    image = compiler.compile(
+        source.text, name=source.entry, arch=arch, kind=kind, options=FLAGS,
+        spans=source.resources["spans"],
+    )  # fmt: skip
+    data = image.data.rstrip(b"\0") if kind == "ptx" else image.data
+    CACHE.put(key, image.log.encode() + b"\0" + data)
+    return nvrtc.Image(data, kind, image.log)
+
+
+def usage(log: str) -> dict[str, int]:
+    """``registers``, ``spill_bytes`` and ``static_shared`` as ptxas reports them; empty for PTX."""
+    found: dict[str, int] = {}
+    if match := _REGISTERS.search(log):
+        found["registers"] = int(match[1])
+        found["spill_bytes"] = sum(int(m[1]) for m in _SPILLS.finditer(log))
+        shared = _SHARED.search(log)
+        found["static_shared"] = int(shared[1]) if shared else 0
+    return found
 
 
 class CudaKernel:
-    """A kernel loaded on the current device."""
+    """A kernel compiled for the device of its arguments, and loaded there."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, launch: LaunchSpec | None = None) -> None:
         """Compile and load. Raises ``NvrtcError`` and ``DeviceError``."""
-        provider = device_provider("cuda")
-        device = provider.current_device()
-        arch = device.arch or DEFAULT_ARCH
-        arch = arch if arch.startswith("sm_") else f"sm_{arch.replace('.', '')}"
+        self._provider, device, self._why_not = _device(launch)
+        arch = arch_name(device.arch if device is not None else "")
         # A provider that takes something else says so: the emulator reads PTX.
-        kind = getattr(provider, "image_kinds", ("cubin", "ptx"))[0]
-        compiler = nvrtc.load()
-        image = compiler.compile(
-            source.text,
-            name=source.entry,
-            arch=arch,
-            kind=kind,
-            spans=source.resources["spans"],
-        )
-        module = provider.load(image.data.rstrip(b"\0"), kind=image.kind, device=device)
-        self._provider = provider
-        self._function = provider.function(module, source.entry)
+        kind = getattr(self._provider, "image_kinds", ("cubin", "ptx"))[0]
+        image = compile_source(source, arch, kind)
+        self._function: Any = None
+        if self._provider is not None:
+            module = self._provider.load(image.data, kind=image.kind, device=device)
+            self._function = self._provider.function(module, source.entry)
         self._types = source.resources["parameters"]
         self._block = (int(source.resources["threads"]), 1, 1)
+        self._dynamic = int(source.resources.get("dynamic_shared", 0))
         self.metadata: Mapping[str, Any] = MappingProxyType(
             {
                 "name": source.entry,
                 "arch": arch,
                 "image": image,
-                "nvrtc": compiler.version,
+                "nvrtc": nvrtc.load().version,
                 "threads": self._block[0],
                 "shared_bytes": source.resources["shared_bytes"],
+                "mapping": source.resources.get("mapping", ""),
+                **usage(image.log),
             }
         )
 
     def launch(self, grid: tuple[int, int, int], args: Sequence[Any]) -> None:
-        """Start the grid on the current stream."""
+        """Start the grid on the current stream of the library whose arrays the arguments are."""
+        if self._provider is None:
+            raise DeviceError(f"kernel {self.metadata['name']!r} was only compiled: {self._why_not}")
         packed = pack_arguments(self._types, args)
-        self._provider.launch(self._function, grid, self._block, packed)
+        self._provider.launch(
+            self._function, grid, self._block, packed, shared_bytes=self._dynamic
+        )
 
 
-__all__ = ["DEFAULT_ARCH", "CudaKernel"]
+def _device(launch: LaunchSpec | None) -> tuple[DeviceProvider | None, Device | None, str]:
+    """Who launches, and the device the arguments are on; or why nobody does.
+
+    Raises ``DeviceError`` for arguments on different devices.
+    """
+    try:
+        provider = device_provider("cuda")
+        answer = provider.availability()
+        if not answer.can_launch:
+            return None, None, answer.reason
+        device = provider.current_device()
+    except DeviceError as e:
+        return None, None, str(e)
+    ids = {a.device_id: a.name for a in launch.arguments if a.device_kind == "cuda"} if launch else {}
+    if len(ids) > 1:
+        listed = ", ".join(f"{name!r} is on cuda:{n}" for n, name in sorted(ids.items()))
+        raise DeviceError(f"arguments are on different devices: {listed}")
+    for index in ids:
+        if index != device.index:
+            found = {d.index: d for d in answer.devices}
+            device = found.get(index) or Device("cuda", arch=device.arch, index=index)
+    return provider, device, ""
+
+
+__all__ = ["CACHE", "DEFAULT_ARCH", "CudaKernel", "arch_name", "compile_source", "usage"]

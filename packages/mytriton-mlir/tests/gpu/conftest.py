@@ -1,13 +1,11 @@
 """What the tests of the GPU backend share: kernels to text, to PTX, to a cubin."""
 
 import os
-import subprocess
-from importlib import util
-from pathlib import Path
 
 import pytest
 
 from mytriton_mlir.gpu import backend, launch, toolchain
+from mytriton_mlir.gpu.ptxas import assemble, find_ptxas
 
 
 @pytest.fixture
@@ -41,35 +39,10 @@ def ptx_of(bindings):
     return make
 
 
-def _ptxas():
-    found = util.find_spec("nvidia")
-    for place in found.submodule_search_locations if found else ():
-        program = Path(place, "cuda_nvcc", "bin", "ptxas")
-        if program.exists():
-            return program
-    return None
-
-
 @pytest.fixture(scope="session")
 def ptxas():
     """Assemble PTX; its report. Skips without the compiler."""
-    program = _ptxas()
+    program = find_ptxas()
     if program is None:
         pytest.skip("ptxas is not installed (nvidia-cuda-nvcc-cu12)")
-
-    def assemble(text, chip, tmp_path):
-        path = tmp_path / "kernel.ptx"
-        path.write_text(text)
-        command = [
-            str(program),
-            "-v",
-            f"-arch={chip}",
-            str(path),
-            "-o",
-            str(tmp_path / "kernel.cubin"),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, f"{done.stderr}\n{text}"
-        return done.stderr
-
-    return assemble
+    return lambda text, chip: assemble(text.encode(), chip, program)[1]

@@ -47,36 +47,34 @@ def matmul_kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr):
 X = np.ones(4096, np.float32)
 
 
-def assembled(kernel, args, constants, ptx_of, ptxas, tmp_path, chip):
+def assembled(kernel, args, constants, ptx_of, ptxas, chip):
     ptx = ptx_of(kernel, *args, chip=chip, **constants)
     assert f".target {chip}" in ptx
-    report = ptxas(ptx, chip, tmp_path)
+    report = ptxas(ptx, chip)
     assert "0 bytes spill stores, 0 bytes spill loads" in report
     return ptx, report
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-def test_softmax(ptx_of, ptxas, tmp_path, chip):
-    ptx, report = assembled(
-        softmax_kernel, (X, X, 1000), {"B": 1024}, ptx_of, ptxas, tmp_path, chip
-    )
+def test_softmax(ptx_of, ptxas, chip):
+    ptx, report = assembled(softmax_kernel, (X, X, 1000), {"B": 1024}, ptx_of, ptxas, chip)
     assert ptx.count("bar.sync") >= 23
     assert "4096 bytes smem" in report
     assert ".maxntid 1024" in ptx
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-def test_matmul(ptx_of, ptxas, tmp_path, chip):
+def test_matmul(ptx_of, ptxas, chip):
     ptx, _ = assembled(
-        matmul_kernel, (X, X, X, 30, 33, 20), {"BM": 16, "BN": 32}, ptx_of, ptxas, tmp_path, chip
+        matmul_kernel, (X, X, X, 30, 33, 20), {"BM": 16, "BN": 32}, ptx_of, ptxas, chip
     )
     assert "fma.rn.f32" in ptx
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_types(ptx_of, ptxas, tmp_path, dtype):
+def test_types(ptx_of, ptxas, dtype):
     x = np.ones(64, dtype)
-    assembled(mixed_kernel, (x, x, 60), {"B": 64}, ptx_of, ptxas, tmp_path, "sm_80")
+    assembled(mixed_kernel, (x, x, 60), {"B": 64}, ptx_of, ptxas, "sm_80")
 
 
 def test_no_flush_to_zero(ptx_of):
@@ -112,7 +110,7 @@ def test_a_deep_chain_compiles(bindings):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chip", CHIPS)
-def test_every_case(bindings, ptxas, tmp_path, chip):
+def test_every_case(bindings, ptxas, chip):
     """All conformance cases assemble, without a spilled register."""
     cases = pytest.importorskip("mytriton_testkit.cases")
     seen, declined = set(), set()
@@ -126,7 +124,7 @@ def test_every_case(bindings, ptxas, tmp_path, chip):
         if source.text in seen:
             continue
         seen.add(source.text)
-        report = ptxas(launch.compile_source(source, chip=chip).decode(), chip, tmp_path)
+        report = ptxas(launch.compile_source(source, chip=chip).decode(), chip)
         assert "0 bytes spill stores, 0 bytes spill loads" in report, case.id
     assert len(seen) > 400
     assert declined == {"limit.block>1024"}

@@ -21,7 +21,7 @@ from mytriton.plugin_api import (
 )  # fmt: skip
 from mytriton.plugins.devices import register_device, unregister_device
 from mytriton.plugins.selection import refresh_backends
-from mytriton_mlir.gpu import backend, launch
+from mytriton_mlir.gpu import backend, launch, ptxas
 from mytriton_mlir.gpu.probe import probe
 
 
@@ -226,6 +226,39 @@ def test_probe_without_a_device(bindings, monkeypatch):
     assert not answer.can_launch
     assert "nothing provides device kind 'cuda'" in answer.reason
     assert "cuda12" in answer.hint
+
+
+def source_of(chip_kernel=scale_kernel):
+    function = chip_kernel.compile(
+        FakeArray(0, (4,)).view, FakeArray(0, (4,)).view, 4, 2.5, True, B=32
+    ).function
+    return backend.mytriton_lower(function, None)
+
+
+def test_without_a_device_it_only_compiles(bindings, monkeypatch):
+    def none(kind):
+        raise DeviceError("nothing provides device kind 'cuda'")
+
+    monkeypatch.setattr(launch, "device_provider", none)
+    monkeypatch.setenv("MYTRITON_MLIR_CHIP", "sm_90")
+    artifact = backend.mytriton_compile(source_of(), spec())
+    assert artifact.metadata["chip"] == "sm_90"
+    assert b".target sm_90" in artifact.metadata["image"]
+    if ptxas.find_ptxas() is not None:
+        assert artifact.metadata["cubin"].startswith(b"\x7fELF")
+        assert "registers" in artifact.metadata["ptxas"]
+    with pytest.raises(DeviceError, match="nothing to run it: nothing provides device kind 'cuda'"):
+        artifact.launch((1, 1, 1), [])
+
+
+def test_what_ptxas_refuses():
+    program = ptxas.find_ptxas()
+    if program is None:
+        pytest.skip("ptxas is not installed (nvidia-cuda-nvcc-cu12)")
+    with pytest.raises(ptxas.PtxasError, match="ptxas refused the PTX for sm_80"):
+        ptxas.assemble(b".version 8.0\n.target sm_80\nnonsense\n", "sm_80", program)
+    with pytest.raises(ptxas.PtxasError, match="ptxas did not run"):
+        ptxas.assemble(b"", "sm_80", program.with_name("no-such-program"))
 
 
 def test_cache_key(recorder):

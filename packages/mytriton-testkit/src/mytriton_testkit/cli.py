@@ -39,10 +39,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     p.add_argument("name", metavar="NAME", help="backend, or one of the commands above")
     add_run_options(p)
-    p.add_argument("--json", metavar="FILE", help="write the report (schema mytriton.conformance/1)")
+    p.add_argument(
+        "--json", metavar="FILE", help="write the report (schema mytriton.conformance/1)"
+    )
     p.add_argument("--md", metavar="FILE", help="write the report as a Markdown matrix")
     p.add_argument("--junit", metavar="FILE", help="write the report as JUnit XML")
-    p.add_argument("--fuzz", metavar="N", type=int, default=0, help="random programs to run as well")
+    p.add_argument(
+        "--fuzz", metavar="N", type=int, default=0, help="random programs to run as well"
+    )
     p.add_argument("--seed", metavar="K", type=int, default=0, help="seed of the random programs")
     p.add_argument("--pdb", action="store_true", help="debugger at what goes wrong (--in-process)")
     p.add_argument("-v", "--verbose", action="store_true", help="show every case")
@@ -53,9 +57,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def add_run_options(p: argparse.ArgumentParser) -> None:
     """Options that choose what is run."""
-    p.add_argument("--level", choices=LEVELS, default="", help="default: the profile's, or standard")
+    p.add_argument(
+        "--level", choices=LEVELS, default="", help="default: the profile's, or standard"
+    )
     p.add_argument("--stage", choices=STAGES, default="", help="default: the highest possible here")
-    p.add_argument("--edition", choices=EDITIONS, default="", help="default: the profile's, or newest")
+    p.add_argument(
+        "--edition", choices=EDITIONS, default="", help="default: the profile's, or newest"
+    )
     p.add_argument("--profile", metavar="FILE", default="", help="instead of the plugin's own")
     p.add_argument(
         "-k", dest="select", metavar="ID", action="append", default=[],
@@ -66,7 +74,10 @@ def add_run_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--in-process", action="store_true", help="no isolation, for debugging")
     p.add_argument("--lenient", action="store_true", help="stale declarations do not fail the run")
     p.add_argument(
-        "--plugin", metavar="MODULE", default="", help="register MODULE as NAME instead of installing"
+        "--plugin",
+        metavar="MODULE",
+        default="",
+        help="register MODULE as NAME instead of installing",
     )
     p.add_argument(
         "--cases", metavar="MODULE", action="append", default=[],

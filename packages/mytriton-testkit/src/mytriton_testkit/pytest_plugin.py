@@ -50,9 +50,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     # Without a backend there is nothing in this package to collect; with one, only the anchor.
     if HERE not in collection_path.parents or collection_path.is_dir():
         return None
-    if collection_path == ANCHOR and config.getoption("--mytriton-backend"):
-        return False
-    return True
+    return not (collection_path == ANCHOR and config.getoption("--mytriton-backend"))
 
 
 class Conformance:

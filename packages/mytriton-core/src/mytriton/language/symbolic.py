@@ -18,6 +18,7 @@ from ..ir.expr import (
 )
 from ..ir.promote import check_literal, literal_type, promote_literal
 from ..ir.types import F32, ScalarType, Type, element_of, is_pointer, scalar_of, shape_of
+from .compile_time import unwrap
 
 CONTROL_FLOW = (
     "Python control flow over symbolic values is not supported; a value of {ty} is only known when "
@@ -106,6 +107,7 @@ def operation(name: str, *operands: Any, **attrs: Any) -> tensor:
 def literal(value: Any, ty: ScalarType | None = None) -> Node:
     """A constant of type ``ty``, or of the literal's own type. Raises ``OpRuleError`` for what is
     no number or does not fit."""
+    value = unwrap(value)
     if not is_literal(value):
         raise OpRuleError(f"a number or a runtime value is needed here, got {describe(value)}")
     if ty is None:
@@ -128,6 +130,7 @@ def describe(value: Any) -> str:
 
 def pair(lhs: Any, rhs: Any, *, division: bool = False) -> tuple[Node, Node]:
     """Two operands of a binary operation; a literal takes its type from the other side."""
+    lhs, rhs = unwrap(lhs), unwrap(rhs)
     if isinstance(lhs, tensor) and not isinstance(rhs, tensor):
         return lhs.expr, _weak(rhs, lhs, division)
     if isinstance(rhs, tensor) and not isinstance(lhs, tensor):
@@ -144,10 +147,14 @@ def _weak(value: Any, other: tensor, division: bool) -> Node:
 def binary(symbol: str, lhs: Any, rhs: Any) -> tensor:
     """``lhs symbol rhs`` for runtime operands. Raises ``OpRuleError`` for an operator the language
     lacks or operands it does not take."""
+    lhs, rhs = unwrap(lhs), unwrap(rhs)
     pointers = [is_pointer(v.type) if isinstance(v, tensor) else False for v in (lhs, rhs)]
     if symbol == "+" and pointers in ([True, False], [False, True]):
         base, offset = (lhs, rhs) if pointers[0] else (rhs, lhs)
         return build(AddPtr(base.expr, operand(offset)))
+    if symbol == "-" and pointers == [True, False]:
+        back = unary("-", rhs) if isinstance(rhs, tensor) else -rhs if is_literal(rhs) else rhs
+        return build(AddPtr(lhs.expr, operand(back)))
     if symbol not in BINARY_SYMBOLS:
         known = " ".join(sorted(BINARY_SYMBOLS))
         raise OpRuleError(f"unsupported operator {symbol!r} on runtime values; supported: {known}")
@@ -170,6 +177,7 @@ def _has_float(value: Any) -> bool:
 
 def as_type(value: Any, ty: ScalarType) -> Node:
     """``value`` converted to element type ``ty`` (a literal simply becomes such a constant)."""
+    value = unwrap(value)
     if not isinstance(value, tensor):
         if not is_literal(value):
             return literal(value)  # raises

@@ -31,7 +31,10 @@ EMULATOR = ".emulator"
 class DeviceProvider(Protocol):
     """One kind of device. Importing the provider must not touch the device; methods may raise
     ``DeviceError``. ``stream`` is whatever the provider's library takes; ``None`` is its current
-    one. A provider may be called from several threads."""
+    one. A provider may be called from several threads.
+
+    A provider may also have ``image_kinds``, the kinds of image it loads, the best first: a backend
+    that can make several asks for it (``("cubin", "ptx")`` where there is none)."""
 
     #: ``"cpu"``, ``"cuda"``, or a kind of the plugin's own.
     kind: str

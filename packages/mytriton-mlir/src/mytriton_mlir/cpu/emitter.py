@@ -20,6 +20,7 @@ from .nest import Nest
 from .plan import Group, Loop, Planner, Root, Step, visit
 from .target import Target
 from .tile import AxisMap, Tile
+from .tiled import CHUNK_TRIPS, Chunk, enter, unpack
 
 #: Scratch memory up to this many bytes is on the stack.
 STACK_BYTES = 128 * 1024
@@ -60,6 +61,8 @@ class Emitter(Evaluator):
         self._bytes = 0
         self._owned: dict[tuple[int, bool], Buffer] = {}
         self._staged: set[int] = set()
+        #: The loop that is being written chunk by chunk, and the bounds of a chunk.
+        self.chunk: Chunk | None = None
 
     # ------------------------------------------------------------------ the function
 
@@ -196,6 +199,9 @@ class Emitter(Evaluator):
 
     def _loop(self, plan: Loop) -> None:
         """A loop around nests: scalars and bases are carried in registers, blocks in buffers."""
+        if plan.tiled:
+            self._tiled_loop(plan)
+            return
         loop, b, facts = plan.item, self.b, self.facts
         iv = b.name("k")
         scalars = [a for a in loop.carried_args if not mt.shape_of(a.ty) and facts.carries_data(a)]
@@ -261,6 +267,33 @@ class Emitter(Evaluator):
         for arg, name in zip(based, names[len(scalars) :]):
             self.bases[arg.id] = name
 
+    def _tiled_loop(self, plan: Loop) -> None:
+        """Chunks of trips around a nest of tiles around the loop itself."""
+        loop, b = plan.item, self.b
+        low, high, step = self._bounds(loop)
+        outer, level = b.level, b.push()
+        home, self.home = self.home, level
+        first = Val(b.name("k"), "i64", 0, level)
+        stride = b.binary("arith.muli", step, b.constant(CHUNK_TRIPS, "i64"))
+        last = b.binary("arith.minsi", b.binary("arith.addi", first, stride), high)
+        of = dict(zip((a.id for a in loop.carried_args), loop.results))
+        roots = []
+        for arg in plan.carried:
+            self.buffers[arg.id] = self._owned[arg.id, False]
+            result = of[arg.id]
+            roots.append(Root("carry", result, mt.shape_of(arg.ty), target=arg))
+            self.planner.fused[result.id] = loop
+        self.chunk = Chunk(loop, first, last, step, [])
+        Nest(self, Group(roots[0].shape, roots)).write()
+        self.chunk = None
+        b.pop()
+        self.home = home
+        b.loop(outer, first.name, (low, high, stride), [], level, [])
+        for arg in plan.carried:
+            # From here on the results are found in the buffers of the arguments.
+            del self.planner.fused[of[arg.id].id]
+            self.buffers[of[arg.id].id] = self.buffers[arg.id]
+
     def _copy_staged(self, arg: mt.SSAValue) -> None:
         staging, own = self._owned[arg.id, True], self._owned[arg.id, False]
 
@@ -300,15 +333,21 @@ class Emitter(Evaluator):
         ends = dict(zip((a.id for a in loop.carried_args), loop.yields))
         of = dict(zip((a.id for a in loop.carried_args), loop.results))
         slots = [(a, r) for a in data for r in (rows if mt.shape_of(a.ty) else range(1))]
-        starts = [self._tile_value(inputs[a.id], r, bool(mt.shape_of(a.ty))) for a, r in slots]
-        based, base_starts = self._base_starts(loop)
         low, high, step = self._bounds(loop)
+        chunk = self.chunk if self.chunk is not None and self.chunk.loop is loop else None
+        if chunk is not None:
+            low, high = chunk.low, chunk.high
+            starts = [self.read(self.buffers[a.id], identity, r) for a, r in slots]
+        else:
+            starts = [self._tile_value(inputs[a.id], r, bool(mt.shape_of(a.ty))) for a, r in slots]
+        based, base_starts = self._base_starts(loop)
         iv = b.name("k")
         # The loop stands in the innermost body, whatever could stand further out.
         outer, level = b.level, b.push()
-        for item in loop.body:
-            self.homes.update((v.id, level) for v in item.results)
         names = [Val(b.name("a"), s.kind, s.width, level) for s in [*starts, *base_starts]]
+        enter(self, loop, iv, level)
+        if chunk is not None:
+            unpack(self, chunk, Val(iv, "i64", 0, level), level)
         self._enter_loop(loop, iv, level, [], based, names[len(slots) :])
         for (arg, r), name in zip(slots, names):
             self.remember(arg, identity if mt.shape_of(arg.ty) else (), r, name)
@@ -342,6 +381,12 @@ class Emitter(Evaluator):
         probe = Buffer(self.b.constant(0, "i64"), element, shape)
         size = _count(shape) * values.bits_of(probe.kind) // 8
         return Buffer(self.scratch(size, f"{what} {len(self._scratch)}"), element, shape)
+
+    def strip_buffer(self, element: mt.ScalarType, count: int, k: int) -> Buffer:
+        """Scratch memory for copies of a strip: the ``k``-th of the nest being written."""
+        probe = Buffer(self.b.constant(0, "i64"), element, (count,))
+        size = count * values.bits_of(probe.kind) // 8
+        return Buffer(self.scratch(size, f"strip {k} of {probe.kind}"), element, (count,))
 
     def target_buffer(self, root: Root) -> Buffer:
         """The buffer that a root writes: a carried value goes to its staging buffer, if it has one."""

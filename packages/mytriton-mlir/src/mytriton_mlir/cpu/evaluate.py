@@ -94,6 +94,17 @@ class Evaluator:
     def remember(self, value: mt.SSAValue, amap: AxisMap, r: int, val: Val) -> None:
         val.level.memo[self._key(value, amap, r)] = val
 
+    def remember_at(
+        self, value: mt.SSAValue, amap: AxisMap, r: int, val: Val, level: Level
+    ) -> None:
+        """Remember a value for the body ``level`` only."""
+        level.memo[self._key(value, amap, r)] = val
+
+    @staticmethod
+    def constant_of(operand: mt.SSAOperand) -> int | None:
+        """The number an operand is, if it is a constant."""
+        return int(operand.value) if isinstance(operand, mt.Constant) else None
+
     def _needs(
         self, value: mt.SSAValue, amap: AxisMap, r: int
     ) -> list[tuple[mt.SSAValue, AxisMap, int]]:

@@ -12,6 +12,7 @@ from .builder import Level, Val
 from .evaluate import Buffer
 from .plan import Group, Root
 from .tile import Tile, trailing, vector_axis
+from .tiled import pack
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -119,6 +120,8 @@ class Nest:
             self.tile.inner = None
             return self._body(carried)
         axis = self.order[depth]
+        if axis == self.tile.row_axis and self.e.chunk is not None:
+            pack(self.e, self.e.chunk)
         extent = self.group.shape[axis]
         innermost = depth == len(self.order) - 1
         step = self._step(axis)

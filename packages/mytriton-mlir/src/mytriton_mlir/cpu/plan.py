@@ -47,13 +47,16 @@ class Group:
 @dataclass
 class Loop:
     """A loop with a plan of its own. ``carried``: arguments that live in buffers; ``staged``: those
-    whose new value must not overwrite the old one before everything has been computed."""
+    whose new value must not overwrite the old one before everything has been computed. A ``tiled``
+    loop has no body of steps: its trips are cut into chunks, and each tile of the carried blocks
+    runs through a chunk in registers."""
 
     item: mt.SSAForRange
     start: list[Group]
     body: list[Step]
     carried: list[mt.SSAValue]
     staged: frozenset[int]
+    tiled: bool = False
 
 
 Step = Union[Group, Loop, mt.SSAOp]
@@ -89,6 +92,8 @@ class Planner:
                 shape = mt.shape_of(arg.ty)
                 start.append(Group(shape, [Root("start", first, shape, target=arg)]))
                 ends.append(Root("carry", end, shape, target=arg))
+        if self.tiles(loop):
+            return Loop(loop, start, [], carried, frozenset(), tiled=True)
         body = self.body(loop.body, ends)
         return Loop(loop, start, body, carried, self._staged(body, numbers))
 
@@ -136,6 +141,16 @@ class Planner:
         # Each tile runs the whole loop: that pays if the loads are rows and columns that the
         # tiles of a register block share, and not when it would walk a stream in strips.
         return len([d for d in shape if d > 1]) > 1 and not whole and not streamed
+
+    def tiles(self, loop: mt.SSAForRange) -> bool:
+        """Whether a loop runs through its tiles chunk by chunk: what a chunk reads then stays in the
+        nearest cache until the last tile has read it. Needs nothing carried but blocks."""
+        shape = self._common_shape(loop)
+        blocks = all(
+            mt.shape_of(arg.ty) and arg.id not in self.facts.affine.linear
+            for arg in loop.carried_args
+        )
+        return blocks and len([d for d in shape if d > 1]) > 1 and self.fuses(loop)
 
     def _common_shape(self, loop: mt.SSAForRange) -> tuple[int, ...]:
         """The shape of all carried blocks (empty: none, several, or a scalar that is used)."""
@@ -222,7 +237,7 @@ class _Scan:
     def _last_uses(self) -> None:
         planner, end = self.planner, len(self.items)
         for item in self.items:
-            if isinstance(item, mt.SSAForRange) and planner.fuses(item):
+            if isinstance(item, mt.SSAForRange) and planner.fuses(item) and not planner.tiles(item):
                 planner.fused.update((v.id, item) for v in item.results)
         for root in self.ends:
             if isinstance(root.operand, mt.SSAValue):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +22,7 @@ from mytriton.plugin_api import (
     pack_arguments,
 )
 
-from . import toolchain
+from . import ptxas, toolchain
 from .stages import DEFAULT_CHIP, chip_name, chip_number, gpu_to_cubin_stages
 
 KIND = "cuda"
@@ -69,38 +70,57 @@ def _size(view: ArgView) -> int:
 
 
 class GPUKernel:
-    """A function of a loaded image."""
+    """The image of a kernel, loaded on a device, if there is one."""
 
-    def __init__(
-        self, provider: DeviceProvider, function: Any, source: Source, image: bytes, chip: str
-    ) -> None:
-        self._provider = provider
-        self._function = function
+    def __init__(self, source: Source, chip: str, device: Device | None, why_not: str = "") -> None:
+        """Compile and load. ``why_not``: why there is no device to load it on."""
+        image = compile_source(source, chip=chip)
+        self._why_not = why_not
         self._types: tuple[Type, ...] = source.resources["parameters"]
         self._block = (int(source.resources["threads"]), 1, 1)
-        self.metadata: Mapping[str, Any] = MappingProxyType(
-            {
-                "name": source.entry, "threads": self._block[0], "chip": chip,
-                "shared_bytes": source.resources["shared_bytes"], "image_kind": "ptx",
-                "image": image,
-            }
-        )  # fmt: skip
+        facts = {
+            "name": source.entry,
+            "threads": self._block[0],
+            "chip": chip,
+            "shared_bytes": source.resources["shared_bytes"],
+            "image_kind": "ptx",
+            "image": image,
+        }
+        if device is not None:
+            self._provider = device_provider(KIND)
+            module = self._provider.load(image, kind="ptx", device=device)
+            self._function = self._provider.function(module, source.entry)
+        elif (program := ptxas.find_ptxas()) is not None:
+            # No driver will look at the PTX.
+            facts["cubin"], facts["ptxas"] = ptxas.assemble(image, chip, program)
+        self.metadata: Mapping[str, Any] = MappingProxyType(facts)
 
     def launch(self, grid: tuple[int, int, int], args: Sequence[Any]) -> None:
-        """Run every program of the grid."""
+        """Run every program of the grid. Raises ``DeviceError`` when nothing is there to run it."""
+        if self._why_not:
+            raise DeviceError(f"compiled, but there is nothing to run it: {self._why_not}")
         packed = memref_arguments(self._types, args)
         # Workgroup memory is part of the image.
         self._provider.launch(self._function, grid, self._block, packed)
 
 
 def compile_kernel(source: Source, launch: LaunchSpec) -> GPUKernel:
-    """Compile for the device the arguments are on, and load."""
-    provider = device_provider(KIND)
+    """Compile for the device the arguments are on, and load; without one, only compile."""
+    try:
+        provider = device_provider(KIND)
+        here = provider.availability()
+    except DeviceError as error:
+        return GPUKernel(source, _chip(""), None, str(error))
+    if not here.can_launch:
+        return GPUKernel(source, _chip(""), None, here.reason or "no CUDA device")
     device = _device(provider, launch)
-    chip = nearest_chip(device.arch)
-    image = compile_source(source, chip=chip)
-    function = provider.function(provider.load(image, kind="ptx", device=device), source.entry)
-    return GPUKernel(provider, function, source, image, chip)
+    return GPUKernel(source, _chip(device.arch), device)
+
+
+def _chip(arch: str) -> str:
+    """What is compiled for: ``MYTRITON_MLIR_CHIP``, or what runs on a device of ``arch``."""
+    asked = os.environ.get("MYTRITON_MLIR_CHIP", "")
+    return chip_name(asked) if asked else nearest_chip(arch)
 
 
 def _device(provider: DeviceProvider, launch: LaunchSpec) -> Device:
@@ -122,4 +142,4 @@ def cache_key(launch: LaunchSpec) -> str:
         arch = device_provider(KIND).current_device().arch
     except DeviceError:
         arch = ""
-    return f"{toolchain.version()}|{nearest_chip(arch)}|O3|isa"
+    return f"{toolchain.version()}|{_chip(arch)}|O3|isa"

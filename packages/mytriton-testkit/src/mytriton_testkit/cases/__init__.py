@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 #: One module per theme; each has ``cases()``.
 THEMES = (
     "elementwise", "special", "masks", "loops", "carried", "unrolling", "reductions",
-    "reductions_2d", "grids", "scalars", "conversions", "order", "memory", "tiles", "constructors", "articles", "names",
+    "reductions_2d", "grids", "scalars", "conversions", "order", "memory", "tiles",
+    "constructors", "articles", "names",
 )  # fmt: skip
 #: Distributions add cases by an entry point of this group that names a callable giving cases.
 ENTRY_POINT_GROUP = "mytriton.testkit_cases"

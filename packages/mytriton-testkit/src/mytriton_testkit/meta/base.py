@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mytriton.plugin_api import (
-    Availability, Device, LaunchSpec, Source, SSAFunction, hookimpl, print_module,
+    Availability,
+    Device,
+    LaunchSpec,
+    Source,
+    SSAFunction,
+    hookimpl,
+    print_module,
 )  # fmt: skip
 
 Launch = Callable[[tuple[int, int, int], Sequence[Any]], None]

@@ -20,10 +20,10 @@ def mytriton_compile(source: Source, launch: LaunchSpec) -> Artifact:
     function = source.resources["function"]
 
     def fall_back(grid: tuple[int, int, int], args: Sequence[Any]) -> None:
-        from mytriton.interpreter import machine
+        from mytriton.interpreter import machine, plan
 
         try:
-            machine.Machine(machine.make_plan(function), args, grid).run_grid()
+            machine.Machine(plan.make_plan(function), args, grid).run_grid()
         except Exception:
             pass
 

@@ -54,7 +54,9 @@ class Killer:
         settings = Settings("mutant", level, "execute", plugin=f"{PLUGIN}none", timeout=timeout)
         self._engine = Run(settings)
         right = MutantBackend(None)
-        self._functions = {c.id: self._engine.oracle.compiled(c).function for c in self._engine.cases}
+        self._functions = {
+            c.id: self._engine.oracle.compiled(c).function for c in self._engine.cases
+        }
         self._texts = {name: right.text(f).text for name, f in self._functions.items()}
         setup = replace(self._engine.setup(), plugin=f"{PLUGIN}none")
         self._pool = Pool(setup, 1, timeout, patience=10**9)

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from mytriton.plugin_api import Artifact, ArgView, LaunchSpec, Source, hookimpl
+from mytriton.plugin_api import ArgView, Artifact, LaunchSpec, Source, hookimpl
 
 from . import info
 from .base import Kernel, mytriton_lower, mytriton_probe

@@ -16,7 +16,7 @@ INFO = info("loopback", "the interpreter behind the text form")
 
 @hookimpl
 def mytriton_compile(source: Source, launch: LaunchSpec) -> Artifact:
-    from mytriton.interpreter import run
+    from mytriton.interpreter.machine import run
     from mytriton.interpreter.plan import make_plan
 
     plan = make_plan(parse(source.text))

@@ -10,13 +10,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from mytriton.plugin_api import (
-    Artifact, Availability, BackendInfo, Constant, Device, I32, LaunchSpec, Source, SSAFunction,
+    I32,
+    Artifact,
+    Availability,
+    BackendInfo,
+    Constant,
+    Device,
+    LaunchSpec,
+    Source,
+    SSAFunction,
     hookimpl,
 )  # fmt: skip
 
 from . import info
 from .rows import (
-    Change, another_axis, attrs, load_before_store, loop, operands, sequential, store_before_load,
+    Change,
+    another_axis,
+    attrs,
+    load_before_store,
+    loop,
+    operands,
+    sequential,
+    store_before_load,
     text,
 )  # fmt: skip
 
@@ -211,7 +226,9 @@ def _rows() -> list[Mutant]:
         "accumulates in 16 bits": text(r"s \+= U\(x\)", "s = (uint16_t)(s + U(x))"),
         "accumulates in 32 bits": text("uint64_t s", "uint32_t s"),
         "of magnitudes": text(r"sum_add\(&s, &c, x\)", "s += fabs(x)"),
-        "twice the middle": text(r"(s \+= U\(x\)|sum_add\(&s, &c, x\));", r"\1; if (k == 2) { \1; }"),
+        "twice the middle": text(
+            r"(s \+= U\(x\)|sum_add\(&s, &c, x\));", r"\1; if (k == 2) { \1; }"
+        ),
     }
     for name, sign, other in (("max", ">", "<"), ("min", "<", ">")):
         table[name] = {
@@ -242,7 +259,9 @@ def _first_scalars() -> Wrap:
         def wrong(grid: tuple[int, int, int], args: Sequence[Any]) -> None:
             if not kept:
                 kept.extend(args)
-            launch(grid, [a if hasattr(a, "pointer") else k for a, k in zip(args, kept, strict=True)])
+            launch(
+                grid, [a if hasattr(a, "pointer") else k for a, k in zip(args, kept, strict=True)]
+            )
 
         return wrong
 
@@ -319,7 +338,9 @@ class MutantBackend:
             emitter.body = lambda items: plain(order(items))  # type: ignore[method-assign]
         text = emitter.kernel(f"kernel_{function.name}")
         parameters = tuple(p.ty for p in function.params)
-        return Source(text, "C", f"kernel_{function.name}", {"parameters": parameters, "f": function})
+        return Source(
+            text, "C", f"kernel_{function.name}", {"parameters": parameters, "f": function}
+        )
 
     @hookimpl
     def mytriton_probe(self) -> Availability:
@@ -341,7 +362,7 @@ class MutantBackend:
             return self._cache[key]  # type: ignore[no-any-return]
         kernel = CompiledKernel(source)
         if mutant.launch is not None:
-            kernel.launch = mutant.launch()(kernel.launch)  # type: ignore[method-assign]
+            kernel.launch = mutant.launch()(kernel.launch)  # type: ignore[method-assign,assignment]
         return kernel
 
 

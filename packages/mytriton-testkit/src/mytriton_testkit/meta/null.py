@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from mytriton.plugin_api import (
-    Artifact, LaunchSpec, Source, SSAFunction, UnsupportedFeature, hookimpl,
+    Artifact,
+    LaunchSpec,
+    Source,
+    SSAFunction,
+    UnsupportedFeature,
+    hookimpl,
 )  # fmt: skip
 
 from . import NOTHING, info

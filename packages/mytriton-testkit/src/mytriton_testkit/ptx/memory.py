@@ -70,13 +70,16 @@ class Memory:
 
     # ------------------------------------------------------------------ host interface
 
-    def allocate(self, nbytes: int, name: str = "", *, undefined: bool = False) -> Buffer:
+    def allocate(
+        self, nbytes: int, name: str = "", *, undefined: bool = False, shift: int = 0
+    ) -> Buffer:
+        """A buffer aligned to 256 bytes, or `shift` bytes behind such an address."""
         if nbytes < 0:
             raise LaunchError(f"cannot allocate {nbytes} bytes")
-        buffer = self._recycled(nbytes)
+        buffer = None if shift else self._recycled(nbytes)
         if buffer is None:
-            address = GLOBAL_BASE + self.used
-            need = nbytes + max(GAP, nbytes)
+            address = GLOBAL_BASE + self.used + shift
+            need = nbytes + max(GAP, nbytes) + shift
             self.used += -(-need // ALIGNMENT) * ALIGNMENT
             if self.used > len(self.views.octets):
                 self._grow()

@@ -27,4 +27,4 @@ def debug(row: CaseResult) -> None:
     if Last.error is not None and row.outcome == "error":
         pdb.post_mortem(Last.error.__traceback__)
     else:
-        breakpoint()  # noqa: T100
+        breakpoint()

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from ..case import Case
@@ -138,7 +137,7 @@ def _compile_only(setup: Setup, case: Case, arguments: dict[str, Any]) -> Launch
         function, spec = case.kernel.specialise({**arguments, **case.options})
         chosen = selection.choose(function, spec, explicit=setup.backend, emit=True)
         backend = chosen.backend
-        source = backend.lower(_passes(function, backend.passes(function, spec)), spec)
+        source = _lower(backend, function, spec)
         _check_source(source, Source)
         if setup.stage == "compile":
             backend.compile(source, spec)
@@ -156,12 +155,13 @@ def _check_source(source: Any, kind: type) -> None:
         raise ValueError(f"Source.text does not mention its entry {source.entry!r}")  # type: ignore[attr-defined]
 
 
-def _passes(function: Any, passes: Any) -> Any:
-    if not passes:
-        return function
-    from mytriton.transforms.passes import run_passes
+def _lower(backend: Any, function: Any, spec: Any) -> Any:
+    """What core does between optimiser and backend: the backend's own passes, then its text."""
+    from mytriton.transforms.passes import run_pass
 
-    return run_passes(function, passes)
+    for each in backend.passes(function, spec):
+        function = run_pass(each, function)
+    return backend.lower(function, spec)
 
 
 # ---------------------------------------------------------------------- execute
@@ -218,7 +218,7 @@ def _directly(setup: Setup, case: Case, arguments: Mapping[str, Any]) -> str:
 
     function, spec = case.kernel.specialise({**arguments, **case.options})
     backend = selection.named(setup.backend)
-    source = backend.lower(_passes(function, backend.passes(function, spec)), spec)
+    source = _lower(backend, function, spec)
     artifact = backend.compile(source, spec)
     names = case.kernel.binder.runtime
     artifact.launch(normalise(case.grid), [launch_value(arguments[n]) for n in names])
@@ -242,4 +242,3 @@ def clean_environment(stage: str, cache: str) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(kept)
-

@@ -47,9 +47,9 @@ def show(options: argparse.Namespace) -> int:
         if state in states:
             reason = f"{entry.reason} {entry.issue}".strip() if entry is not None else ""
             found.append((feature, state, str(counts.get(feature, 0)), reason))
-    head = ("feature", "state", "cases", "reason")
+    columns = ("feature", "state", "cases", "reason")
     if options.json:
-        print(json.dumps([dict(zip(head, row, strict=True)) for row in found], indent=1))
+        print(json.dumps([dict(zip(columns, row, strict=True)) for row in found], indent=1))
     else:
-        show_table(out, head, found)
+        show_table(out, columns, found)
     return 0

@@ -54,7 +54,9 @@ class Guarded:
         return found
 
 
-def guard(arguments: dict[str, Any], *, fence: bool = False) -> tuple[dict[str, Any], list[Guarded]]:
+def guard(
+    arguments: dict[str, Any], *, fence: bool = False
+) -> tuple[dict[str, Any], list[Guarded]]:
     """The arguments with every array moved into guarded memory, shapes, strides and overlaps kept.
 
     The new arrays hold what the old ones did, gaps between strided elements included.

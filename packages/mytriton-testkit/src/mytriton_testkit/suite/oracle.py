@@ -77,7 +77,7 @@ def run_oracle(
     case: Case, arguments: Mapping[str, Any], function: Any, *, sanitize: bool = False
 ) -> None:
     """Run the reference interpreter on ``arguments``, in place."""
-    from mytriton.interpreter import run
+    from mytriton.interpreter.machine import run
     from mytriton.runtime.arguments import launch_value
     from mytriton.runtime.grid import normalise
 

@@ -162,7 +162,8 @@ def find_profile(info_module: str, backend: str) -> Path | None:
         found = _inside(package, file) if package else None
         if found is None or not found.is_file():
             raise ProfileError(
-                info_module, [f"CONFORMANCE_PROFILE = {named!r} names no 'package:file' that exists"]
+                info_module,
+                [f"CONFORMANCE_PROFILE = {named!r} names no 'package:file' that exists"],
             )
         return found
     folders = getattr(module, "__path__", None)

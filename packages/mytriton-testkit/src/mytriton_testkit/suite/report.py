@@ -187,7 +187,9 @@ def feature_rows(
     cases: Sequence[CaseResult], states: Iterable[tuple[str, str, str, str]]
 ) -> dict[str, FeatureRow]:
     """Rows from ``(feature, declared, reason, issue)`` and the results."""
-    rows = {name: FeatureRow(declared, 0, 0, reason, issue) for name, declared, reason, issue in states}
+    rows = {
+        name: FeatureRow(declared, 0, 0, reason, issue) for name, declared, reason, issue in states
+    }
     for name, case in _pairs(cases):
         row = rows.setdefault(name, FeatureRow("undeclared"))
         row.cases += 1

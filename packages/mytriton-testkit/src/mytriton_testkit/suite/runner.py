@@ -75,7 +75,9 @@ class Run:
         for case in self.cases:
             self._look_at(case)
         if profile.known_bugs or profile.tolerance:
-            every = {c.id: self.needs.get(c.id) or self._needs(c)[1] for c in chosen}
+            every = {}
+            if profile.tolerance:  # Only then do features matter, and finding them is not free.
+                every = {c.id: self.needs.get(c.id) or self._needs(c)[1] for c in chosen}
             current = [c for c in chosen if not self._newer(c)]
             check_profile(profile, current, every)
         self._partners = partners_of(self.cases) if settings.again else {}
@@ -217,9 +219,7 @@ class Run:
         order = {case.id: n for n, case in enumerate(self.cases)}
         rows = sorted(self.results.values(), key=lambda r: order[r.id])
         target = self.target
-        core = [
-            self._core[c.id] for c in self.cases if c.level == "core" and not self._newer(c)
-        ]
+        core = [self._core[c.id] for c in self.cases if c.level == "core" and not self._newer(c)]
         report = Report(
             target.name, target.dist, target.version, self.edition, self.level, self.stage, rows,
             feature_rows(rows, self._states()), versions_of(target), _devices(target),
@@ -255,7 +255,9 @@ def _one_of(what: str, value: str, known: Sequence[str], default: int) -> str:
     if not value:
         return known[default]
     if value not in known:
-        raise UsageError(f"no {what} is called {value!r}{closest(value, known)}; {', '.join(known)}")
+        raise UsageError(
+            f"no {what} is called {value!r}{closest(value, known)}; {', '.join(known)}"
+        )
     return value
 
 
@@ -263,9 +265,7 @@ def _selected(case: Case, select: Sequence[str]) -> bool:
     if not select:
         return True
     names = (case.id, *case.aliases)
-    return any(
-        glob_match(pattern, name) or pattern in name for pattern in select for name in names
-    )
+    return any(glob_match(pattern, name) or pattern in name for pattern in select for name in names)
 
 
 def run(settings: Settings, progress: Callable[[CaseResult, int], None] | None = None) -> Report:

@@ -128,6 +128,8 @@ def _own_profile(record: Any, name: str, plugin: str) -> Profile:
 
 def _stages(loaded: Any) -> tuple[str, ...]:
     """The stages possible here. ``compile`` needs a toolchain, which only trying tells."""
+    from mytriton.plugins import variables
+
     answer = loaded.availability
     found = ["emit", "compile"]
     if "cpu" in loaded.info.device_kinds:
@@ -136,7 +138,8 @@ def _stages(loaded: Any) -> tuple[str, ...]:
         return tuple(found)
     if _emulated(loaded):
         found.append("emulated")
-    if answer.can_launch:
+    # What launches under MYTRITON_EMULATE=1 is the emulator.
+    if answer.can_launch and not variables.flag("MYTRITON_EMULATE"):
         found.append("execute")
     return tuple(found)
 
@@ -168,4 +171,3 @@ def choose_stage(target: Target, wanted: str) -> str:
             f" possible: {', '.join(target.stages)}. See: mytriton doctor {target.name}"
         )
     return stage
-

@@ -6,6 +6,7 @@ launch them with ``kernel[grid](...)`` on NumPy arrays, PyTorch tensors or devic
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 from .errors import (
@@ -37,13 +38,19 @@ _LAZY = {
 
 
 def cdiv(x: int, y: int) -> int:
-    """Quotient of two positive ints, rounded up."""
-    return (x + y - 1) // y
+    """Quotient of two ints, rounded up. Raises ``TypeError`` for anything else."""
+    try:
+        return -(-operator.index(x) // operator.index(y))
+    except TypeError:
+        if isinstance(x, float) or isinstance(y, float):
+            raise TypeError(f"cdiv takes ints, got {x!r} and {y!r}") from None
+        return (x + y - 1) // y  # runtime values of a kernel
 
 
 def next_power_of_2(n: int) -> int:
-    """The smallest power of two that is at least ``n`` (1 for ``n`` up to 1)."""
-    return 1 << max(0, int(n) - 1).bit_length()
+    """The smallest power of two that is at least ``n`` (1 for ``n`` up to 1). Raises ``TypeError``
+    for anything but an int."""
+    return 1 << max(0, operator.index(n) - 1).bit_length()
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,8 @@ errors inside inlined functions add the chain of calls that led there.
 from __future__ import annotations
 
 import linecache
+import os
+import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -59,6 +61,31 @@ def format_error(message: str, span: Span | None) -> str:
             lines.append(picture)
         caller = caller.caller
     return "\n".join(lines)
+
+
+def for_user(error: BaseException) -> BaseException:
+    """The error as a user should see it: no frames of this package, in its causes neither."""
+    if os.environ.get("MYTRITON_DEBUG"):
+        return error
+    seen: BaseException | None = error
+    while seen is not None:
+        seen.__traceback__ = _outside(seen.__traceback__)
+        seen = seen.__cause__
+    return error
+
+
+def _outside(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    # As this file was found on sys.path, which may be relative: so are the frames' names.
+    here = os.path.dirname(format_error.__code__.co_filename) + os.sep
+    frames = []
+    while traceback is not None:
+        frames.append(traceback)
+        traceback = traceback.tb_next
+    kept = None
+    for tb in reversed(frames):
+        if not tb.tb_frame.f_code.co_filename.startswith((here, "<binder of ")):
+            kept = types.TracebackType(kept, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
+    return kept
 
 
 class MytritonError(Exception):

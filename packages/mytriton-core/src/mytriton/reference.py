@@ -79,7 +79,8 @@ def _computes(op: OpDef) -> str:
 
 
 def _effects(op: OpDef) -> str:
-    names = [e.name.lower() for e in (Effect.READ, Effect.WRITE, Effect.BARRIER) if e in op.effects and e.name]
+    kinds = (Effect.READ, Effect.WRITE, Effect.BARRIER)
+    names = [str(e.name).lower() for e in kinds if e in op.effects]
     return " and ".join(f"{n}s memory" if n != "barrier" else n for n in names) or "none"
 
 

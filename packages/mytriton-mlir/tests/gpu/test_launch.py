@@ -2,6 +2,7 @@
 
 import ctypes
 
+import numpy as np
 import pytest
 
 import mytriton as triton
@@ -228,11 +229,9 @@ def test_probe_without_a_device(bindings, monkeypatch):
     assert "cuda12" in answer.hint
 
 
-def source_of(chip_kernel=scale_kernel):
-    function = chip_kernel.compile(
-        FakeArray(0, (4,)).view, FakeArray(0, (4,)).view, 4, 2.5, True, B=32
-    ).function
-    return backend.mytriton_lower(function, None)
+def source_of(kernel):
+    x = np.ones(4, np.float32)
+    return backend.mytriton_lower(kernel.compile(x, x, 4, 2.5, True, B=32).function, None)
 
 
 def test_without_a_device_it_only_compiles(bindings, monkeypatch):
@@ -241,7 +240,7 @@ def test_without_a_device_it_only_compiles(bindings, monkeypatch):
 
     monkeypatch.setattr(launch, "device_provider", none)
     monkeypatch.setenv("MYTRITON_MLIR_CHIP", "sm_90")
-    artifact = backend.mytriton_compile(source_of(), spec())
+    artifact = backend.mytriton_compile(source_of(scale_kernel), spec())
     assert artifact.metadata["chip"] == "sm_90"
     assert b".target sm_90" in artifact.metadata["image"]
     if ptxas.find_ptxas() is not None:

@@ -48,6 +48,10 @@ def _parser() -> argparse.ArgumentParser:
         "--fuzz", metavar="N", type=int, default=0, help="random programs to run as well"
     )
     p.add_argument("--seed", metavar="K", type=int, default=0, help="seed of the random programs")
+    p.add_argument(
+        "--repro", metavar="DIR", default="mytriton-repro",
+        help="folder for programs that fail (default: mytriton-repro)",
+    )  # fmt: skip
     p.add_argument("--pdb", action="store_true", help="debugger at what goes wrong (--in-process)")
     p.add_argument("-v", "--verbose", action="store_true", help="show every case")
     p.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
@@ -155,7 +159,7 @@ def _run(options: argparse.Namespace) -> int:
 def _fuzz(engine: Any, options: argparse.Namespace) -> dict[str, Any]:
     from .suite.fuzzing import fuzz
 
-    return fuzz(engine, options.fuzz, options.seed)
+    return fuzz(engine.setup(), options.fuzz, options.seed, options.repro, options.timeout)
 
 
 def write_reports(data: dict[str, Any], to_json: Any, to_md: Any, to_junit: Any) -> None:

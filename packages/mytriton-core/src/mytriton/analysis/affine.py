@@ -14,7 +14,16 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from ..ir.expr import Param
-from ..ir.types import BOOL, I32, ScalarType, element_of, is_pointer, shape_of
+from ..ir.types import (
+    BOOL,
+    I32,
+    PointerType,
+    ScalarType,
+    element_of,
+    is_pointer,
+    scalar_of,
+    shape_of,
+)
 from ..ir.values import (
     Constant,
     SSAForRange,
@@ -81,7 +90,9 @@ class Linear:
 
     base: Scalar
     strides: tuple[Scalar, ...] = ()
-    root: Param | None = None
+    #: What the offset is counted from: a pointer parameter, or a scalar pointer without a form of
+    #: its own (one that a loop exchanges for another).
+    root: Param | SSAValue | None = None
 
     @property
     def uniform(self) -> bool:
@@ -126,6 +137,8 @@ class Affine:
 
 def _scalar(operand: SSAValue | Param) -> Linear | None:
     ty = operand.ty
+    if isinstance(ty, PointerType):
+        return Linear(0, (), operand)
     return Linear(operand) if isinstance(ty, ScalarType) and ty.is_integer() else None
 
 
@@ -263,6 +276,8 @@ def _mask(op: SSAOp, found: Affine) -> Mask | None:
 def _comparison(op: SSAOp, found: Affine, rank: int) -> Mask | None:
     if rank == 0:
         return None  # a scalar condition stands for itself
+    if not all(scalar_of(o.ty).is_signed() for o in op.operands if o is not None):
+        return None  # unsigned numbers wrap where plain arithmetic does not
     if (pair := _forms(op, found)) is None:
         return None
     a, b = pair

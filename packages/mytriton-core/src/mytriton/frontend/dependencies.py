@@ -185,7 +185,9 @@ class Environment:
         """The value of ``name``. Raises ``KeyError`` when there is none, ``TypeError`` when the
         value is one that can change in place."""
         cell = self.cells.get(name)
-        if cell is not None and (value := _cell(cell)) is not _MISSING:
+        if cell is not None:
+            if (value := _cell(cell)) is _MISSING:  # assigned later, if ever
+                raise KeyError(name)
             return self._note(cell, name, value)
         if name in self.globals:
             return self._note(self.globals, name, self.globals[name])

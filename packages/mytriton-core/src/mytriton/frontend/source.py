@@ -15,7 +15,9 @@ from typing import Any
 
 from ..errors import ASTFrontendError, Span
 
-_parsed: dict[tuple[str, int], ast.Module] = {}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_parsed: dict[tuple[str, int], dict[tuple[str, int], Function]] = {}
 
 
 @dataclass
@@ -70,8 +72,9 @@ def kernel_source(function: Any) -> KernelSource:
     if not isinstance(function, types.FunctionType):
         raise ASTFrontendError(f"a kernel must be a plain function, got {function!r}")
     code = function.__code__
+    where = Span(code.co_filename, code.co_firstlineno, 1)
     if code.co_name == "<lambda>":
-        raise ASTFrontendError("a lambda cannot be a kernel; define it with def")
+        raise ASTFrontendError("a lambda cannot be a kernel; define it with def", where)
     linecache.checkcache(code.co_filename)  # the file may have changed since it was read
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
@@ -82,34 +85,35 @@ def kernel_source(function: Any) -> KernelSource:
     return KernelSource(function, code.co_filename, list(lines))
 
 
-def _tree(source: KernelSource) -> ast.Module:
+def _functions(source: KernelSource) -> dict[tuple[str, int], Function]:
+    """Every function of a file, by name and by the line it or its first decorator starts at."""
     text = "".join(source.lines)
     key = (source.filename, hash(text))
     if key not in _parsed:
         if len(_parsed) > 64:
             _parsed.clear()
         try:
-            _parsed[key] = ast.parse(text, source.filename)
+            tree = ast.parse(text, source.filename)
         except (SyntaxError, ValueError, RecursionError) as error:
             raise ASTFrontendError(f"could not parse {source.filename}: {error}") from error
+        found: dict[tuple[str, int], Function] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+                found[node.name, first] = found[node.name, node.lineno] = node
+        _parsed[key] = found
     return _parsed[key]
 
 
 def _find(source: KernelSource) -> ast.FunctionDef:
     code = source.function.__code__
-    for node in ast.walk(_tree(source)):
-        if (
-            not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            or node.name != code.co_name
-        ):
-            continue
-        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-        if code.co_firstlineno in (first, node.lineno):
-            if isinstance(node, ast.AsyncFunctionDef):
-                raise ASTFrontendError(
-                    "async functions cannot be kernels; define it with def", source.span(node)
-                )
-            return node
+    node = _functions(source).get((code.co_name, code.co_firstlineno))
+    if isinstance(node, ast.AsyncFunctionDef):
+        raise ASTFrontendError(
+            "async functions cannot be kernels; define it with def", source.span(node)
+        )
+    if node is not None:
+        return node
     raise ASTFrontendError(
         f"could not find function definition for {code.co_name} in {source.filename} (line "
         f"{code.co_firstlineno}); was the file changed after it was imported?"

@@ -25,6 +25,23 @@ CHAINED = (
     "in parentheses"
 )
 
+#: What to write instead of syntax the language lacks, added to the refusal.
+HINTS = {
+    "If": "; use tl.where or a mask for runtime values, a conditional expression for constants",
+    "While": "; use for over range(...), with masks for lanes that are done",
+    "BoolOp": "; use & and wrap each side in parentheses: (a < b) & (c < d)",
+    "Break": "; give range(...) the right bound, or mask what is left",
+    "Continue": "; mask what is to be skipped",
+    "ListComp": "; write a for loop over tl.static_range(...)",
+    "JoinedStr": "; format strings outside of the kernel",
+    "Assert": "; check on the host, before the launch",
+    "FunctionDef": "; define functions outside of the kernel and call them",
+    "Lambda": "; define functions outside of the kernel and call them",
+    "Import": "; import at the top of the file",
+    "Global": "; return results through memory: tl.store",
+    "Delete": "; names need no deleting",
+}
+
 _BINARY: dict[type[ast.operator], tuple[str, Any]] = {
     ast.Add: ("+", operator.add), ast.Sub: ("-", operator.sub), ast.Mult: ("*", operator.mul),
     ast.Div: ("/", operator.truediv), ast.FloorDiv: ("//", operator.floordiv),
@@ -63,7 +80,7 @@ class At:
         if isinstance(error, OpRuleError):
             raise self.tracer.error(str(error), self.node) from None
         if isinstance(error, (ArithmeticError, TypeError, ValueError, LookupError, AttributeError)):
-            raise self.tracer.error(str(error) or kind.__name__, self.node) from error
+            raise self.tracer.error(str(error) or kind.__name__, self.node) from None
 
 
 class Tracer:
@@ -107,7 +124,8 @@ class Tracer:
         return visitor(node)
 
     def refuse(self, node: ast.AST) -> Any:
-        raise self.error(f"unsupported AST node: {type(node).__name__}", node)
+        name = type(node).__name__
+        raise self.error(f"unsupported AST node: {name}{HINTS.get(name, '')}", node)
 
     def body(self, statements: list[ast.stmt]) -> None:
         """Visit statements in order."""
@@ -208,7 +226,12 @@ class Tracer:
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         owner = self.visit(node.value)
         with self.at(node):
-            return unwrap(self.environment.attribute(owner, node.attr))
+            try:
+                return unwrap(self.environment.attribute(owner, node.attr))
+            except AttributeError as error:
+                close = difflib.get_close_matches(node.attr, dir(owner), n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                raise OpRuleError(f"{error}{hint}") from None
 
     def visit_BinOp(self, node: ast.BinOp) -> Any:
         # A long sum nests to the left: walk down that spine without recursion.
@@ -254,8 +277,11 @@ class Tracer:
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         test = self.visit(node.test)
-        if not isinstance(test, bool):
-            raise self.error("only constexpr conditions in IfExp are supported", node)
+        if isinstance(test, tensor):
+            raise self.error(
+                "only constexpr conditions in IfExp are supported; use tl.where for runtime values",
+                node,
+            )
         return self.visit(node.body if test else node.orelse)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:

@@ -108,6 +108,8 @@ class Machine:
         #: Programs that execute the current step (``None``: all): loops of unequal length
         #: leave some idle.
         self.active: Array | None = None
+        #: Trips made so far in this chunk on bounds that may yet change (see ``regions``).
+        self.trusted_trips = 0
         self._undo: list[tuple[Window, slice | Array, Array]] = []
         self._advanced: dict[int, tuple[Array, Offsets]] = {}
 
@@ -157,6 +159,7 @@ class Machine:
     def run_range(self, first: int, last: int) -> None:
         """Programs ``first`` up to ``last`` in vectorised steps."""
         self.first, self.last = first, last
+        self.trusted_trips = 0
         self.active = None
         self._advanced = {}
         self.regs = list(self.initial)

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from .machine import Machine
     from .plan import Step
 
-#: Trips that programs running together may make on the word of a value another program might yet
-#: change. One of them read too early could otherwise loop for hours before the conflict shows.
+#: Trips that programs running together may make, all loops of a chunk added up, on the word of
+#: values another program might yet change. One of them read too early could otherwise loop for
+#: hours before the conflict shows.
 TRUSTED_TRIPS = 4096
 
 Array = npt.NDArray[Any]
@@ -66,8 +67,10 @@ def run_for(machine: Machine, step: Step) -> list[Any]:
     assert isinstance(loop, SSAForRange)
     bounds, carried = _enter(machine, step, loop)
     most, trips = _trips(machine, bounds)
-    if most > TRUSTED_TRIPS and _uncertain(machine, loop):
-        raise ConflictError
+    if most and _uncertain(machine, loop):
+        machine.trusted_trips += most
+        if machine.trusted_trips > TRUSTED_TRIPS:
+            raise ConflictError
     outer = machine.active
     index, _, increment = bounds
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,13 @@ _HELD: dict[str, str] = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=None)
+@cache
 def held_dtype(ty: ScalarType) -> np.dtype[Any]:
     """The NumPy dtype values of ``ty`` are computed in."""
     return np.dtype(_HELD[ty.name])
 
 
-@lru_cache(maxsize=None)
+@cache
 def storage_dtype(ty: ScalarType) -> np.dtype[Any]:
     """The NumPy dtype of one element in memory (bit patterns where NumPy lacks the type)."""
     if ty == BF16:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from ..errors import Span
 from .compare import same_items
@@ -65,7 +65,7 @@ class Constant:
         return format_constant(self.value, self.ty)
 
 
-SSAOperand = Union[SSAValue, Param, Constant, None]
+SSAOperand = SSAValue | Param | Constant | None
 
 
 @dataclass(eq=False, slots=True)
@@ -159,7 +159,7 @@ class SSAForRange:
         )  # fmt: skip
 
 
-SSAItem = Union[SSAOp, SSAForRange]
+SSAItem = SSAOp | SSAForRange
 
 
 @dataclass(eq=False, slots=True)

@@ -144,6 +144,14 @@ def _weak(value: Any, other: tensor, division: bool) -> Node:
     return literal(value, promote_literal(scalar_of(other.type), value, division=division))
 
 
+#: What to write instead of operators the language lacks.
+OPERATOR_HINTS = {
+    "<=": "; on integers a <= b is a < b + 1",
+    ">": "; a > b is b < a",
+    ">=": "; on integers a >= b is b < a + 1",
+}
+
+
 def binary(symbol: str, lhs: Any, rhs: Any) -> tensor:
     """``lhs symbol rhs`` for runtime operands. Raises ``OpRuleError`` for an operator the language
     lacks or operands it does not take."""
@@ -157,6 +165,7 @@ def binary(symbol: str, lhs: Any, rhs: Any) -> tensor:
         return build(AddPtr(lhs.expr, operand(back)))
     if symbol not in BINARY_SYMBOLS:
         known = " ".join(sorted(BINARY_SYMBOLS))
+        known += OPERATOR_HINTS.get(symbol, "")
         raise OpRuleError(f"unsupported operator {symbol!r} on runtime values; supported: {known}")
     if any(pointers):
         raise OpRuleError(
@@ -204,15 +213,16 @@ def unary(symbol: str, value: Any) -> tensor:
 
 def subscript(value: tensor, index: Any) -> tensor:
     """``x[:, None]`` and its like: ``:`` keeps an axis, ``None`` inserts one of extent 1."""
+    rank = len(value.shape)
+    if rank == 0:
+        hint = "; read memory with tl.load(x + i)" if is_pointer(value.type) else ""
+        raise OpRuleError(f"only blocks can be subscripted, got {value.type}{hint}")
     parts = index if isinstance(index, tuple) else (index,)
     if not all(part is None or part == slice(None) for part in parts):
         raise OpRuleError(
             "a block takes only ':' and None as subscripts, as in x[:, None] and x[None, :]"
         )
     kept = sum(part is not None for part in parts)
-    rank = len(value.shape)
-    if rank == 0:
-        raise OpRuleError(f"only blocks can be subscripted, got {value.type}")
     if kept != rank:
         raise OpRuleError(f"the subscript has {kept} ':' but {value.type} has {rank} axes")
     for axis, part in enumerate(parts):

@@ -20,7 +20,8 @@ from .variables import split_names
 _CONTEXT: ContextVar[str | None] = ContextVar("mytriton_backend", default=None)
 _PLACE: ContextVar[str] = ContextVar("mytriton_backend_place", default="")
 _generation = 0
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# As this file was found on sys.path, which may be relative: so are the frames' names.
+_PACKAGE = os.path.dirname(os.path.dirname((lambda: 0).__code__.co_filename)) + os.sep
 #: Variables that change which backend runs.
 _WATCHED = (
     "MYTRITON_BACKEND",

@@ -50,7 +50,7 @@ def _int_key(value: int) -> str:
         return "i32"
     if _I64[0] <= value <= _I64[1]:
         return "i64"
-    raise ArgumentRangeError(f"the integer {value} does not fit in 64 bits")
+    raise ArgumentRangeError(f"the integer {value} does not fit in i64 ({_I64[0]} to {_I64[1]})")
 
 
 _KEYS: dict[type, Callable[[Any], Hashable]] = {
@@ -80,7 +80,12 @@ def scalar(value: Any) -> Scalar | None:
         return bool(value)
     if isinstance(value, (int, np.integer)):
         return int(value)
-    return float(value) if isinstance(value, (float, np.floating)) else None
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    # Scalars of ml_dtypes are NumPy scalars but none of NumPy's kinds.
+    return (
+        float(value) if isinstance(value, np.generic) and value.dtype.name == "bfloat16" else None
+    )
 
 
 def argument_type(value: Any, name: str) -> tuple[ScalarType | PointerType, ArgView | None]:
@@ -154,6 +159,8 @@ def array_view(value: Any) -> ArgView:
 
     Raises ``ArgumentError`` for everything else, saying what to pass instead.
     """
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError("a masked array would lose its mask; pass x.filled(...) or x.data")
     if isinstance(value, np.ndarray):
         return numpy_view(value)
     if type(value).__module__.partition(".")[0] == "torch" or _is_torch_tensor(value):

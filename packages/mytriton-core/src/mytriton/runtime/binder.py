@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ASTFrontendError
+from ..errors import ASTFrontendError, Span
 from ..language.compile_time import constexpr
 
 #: Keyword arguments of a launch that are no parameters of the kernel: passed through to backends.
@@ -44,8 +46,8 @@ def is_constexpr(annotation: Any, function: types.FunctionType) -> bool:
             annotation = eval(annotation, dict(function.__globals__), names)
         except Exception:
             # An annotation nobody can evaluate is a type hint for people, unless it says constexpr.
-            return str(annotation).split(".")[-1] == "constexpr"
-    return annotation is constexpr
+            return "constexpr" in re.findall(r"\w+", str(annotation))
+    return annotation is constexpr or constexpr in typing.get_args(annotation)
 
 
 def _filled(cell: types.CellType) -> bool:
@@ -65,8 +67,10 @@ def make_binder(function: types.FunctionType) -> Binder:
     constants: list[str] = []
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            code = function.__code__
             raise ASTFrontendError(
-                f"kernel {function.__name__!r} has a variadic parameter {parameter}"
+                f"kernel {function.__name__!r} has a variadic parameter {parameter}",
+                Span(code.co_filename, code.co_firstlineno, 1),
             )
         head = parameter.name
         if parameter.default is not parameter.empty:

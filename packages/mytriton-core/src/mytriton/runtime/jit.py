@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import functools
-import os
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from ..errors import ArgumentError, MytritonError
+from ..errors import ArgumentError, MytritonError, for_user
 from ..frontend.source import KernelSource, kernel_source
 from .binder import Binder, make_binder
 
@@ -125,10 +124,8 @@ class Launcher:
         try:
             return _launch(self.kernel, self.grid, self.explicit, args, kwargs)
         except (MytritonError, IndexError) as error:
-            if os.environ.get("MYTRITON_DEBUG"):
-                raise
             # The traceback of a user's mistake ends at the user's line, not in the compiler.
-            raise error.with_traceback(None) from error.__cause__
+            raise for_user(error) from error.__cause__
 
 
 def _load_and_launch(*args: Any) -> LaunchResult:
@@ -167,8 +164,13 @@ def jit(fn: Any = None, *, backend: str | None = None, opt_level: int | None = N
     ``backend`` names the backend that runs it (no other is tried), ``opt_level`` is 0 or 1.
     Raises ``ASTFrontendError`` when ``fn`` is no plain function with source.
     """
-    if fn is None:
-        return lambda function: JITFunction(function, backend=backend, opt_level=opt_level)
-    if isinstance(fn, JITFunction):
-        return fn
-    return JITFunction(fn, backend=backend, opt_level=opt_level)
+
+    def make(function: Callable[..., Any]) -> JITFunction:
+        if isinstance(function, JITFunction):
+            return function
+        try:
+            return JITFunction(function, backend=backend, opt_level=opt_level)
+        except MytritonError as error:
+            raise for_user(error) from None
+
+    return make if fn is None else make(fn)

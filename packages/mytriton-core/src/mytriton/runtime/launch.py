@@ -136,7 +136,7 @@ def _level_reader() -> Callable[[], str | None]:
 
     def read() -> str | None:
         found = data.get(encoded)
-        return None if found is None else cast(str, decode(found))
+        return None if found is None else decode(found)
 
     return read
 

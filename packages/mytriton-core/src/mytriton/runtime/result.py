@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ class LaunchResult:
     @property
     def expression_ops(self) -> list[Any]:
         """Stores and loops of the expression tree, in program order."""
-        return self._specialisation.compiled.ops
+        return copy(self._specialisation.compiled.ops)
 
     @property
     def ssa_ops(self) -> list[Any]:
         """Optimised typed SSA."""
-        return self._specialisation.function.body
+        return list(self._specialisation.function.body)
 
     @property
     def src(self) -> str:

@@ -106,12 +106,16 @@ def warn_strides(
     for name, view in zip(names, views):
         if view is None or view.contiguous:
             continue
-        strides = [s // view.dtype.itemsize for s, n in zip(view.strides, view.shape) if n > 1]
+        size = view.dtype.itemsize
+        steps = [s for s, n in zip(view.strides, view.shape) if n > 1]
+        whole = all(s % size == 0 for s in steps)
+        strides = [s // size if whole else s for s in steps]
+        unit = "elements" if whole else "bytes"
         if ints.intersection(s for s in strides if s != 1) or _dense(view):
             continue
         warnings.warn(
-            f"kernel {kernel!r}: argument {name!r} has strides {tuple(strides)} (in elements) but none of "
-            "them is among the arguments; a kernel sees only the base address. Pass the strides and use "
+            f"kernel {kernel!r}: argument {name!r} has strides {tuple(strides)} (in {unit}) "
+            "but none of them is among the arguments; a kernel sees only the base address. Pass the strides and use "
             "them in the offsets, or pass numpy.ascontiguousarray(...)",
             StridesWarning,
             stacklevel=user_level(),

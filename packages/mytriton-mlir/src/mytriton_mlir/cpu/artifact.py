@@ -12,9 +12,9 @@ import hashlib
 import struct
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache as cached
 from typing import Any
 
 import mytriton.plugin_api as mt
@@ -65,7 +65,7 @@ def build(text: str, entry: str, target: Target) -> Loaded:
         return loaded
 
 
-@lru_cache(maxsize=None)
+@cached
 def last_level_cache() -> int:
     """Bytes of the last-level cache."""
     for index in ("3", "2"):
@@ -106,7 +106,7 @@ class CompiledKernel:
         self.workers = pool()
         contiguous = {a.name: a.contiguous for a in launch.arguments}
         #: Reads NumPy arrays without a view of each; ``None``: no array may be read that way.
-        self.launch_values = self.launch_slowly
+        self.launch_values: Callable[[Any, Any], None] = self.launch_slowly
         if all(contiguous.get(params[k].name, False) for k in self.accessed):
             fast = fastpath.make(self)
             if fast is not None:
@@ -127,6 +127,7 @@ class CompiledKernel:
         return found
 
     def launch_slowly(self, grid: tuple[int, int, int], values: Sequence[Any]) -> None:
+        """``launch_values`` for arguments of every kind."""
         self.launch(grid, [mt.launch_value(value) for value in values])
 
     @staticmethod
@@ -166,7 +167,10 @@ class CompiledKernel:
                     continue
                 start, end = by_parameter[other]
                 if start < high and low < end:
-                    if args[k].pointer == args[other].pointer and args[k].dtype == args[other].dtype:
+                    if (
+                        args[k].pointer == args[other].pointer
+                        and args[k].dtype == args[other].dtype
+                    ):
                         first, second = sorted((classes[k], classes[other]))
                         classes = {p: first if c == second else c for p, c in classes.items()}
                     else:

@@ -34,7 +34,15 @@ def folder() -> Path | None:
 def key(text: str, target: Target) -> str:
     """The name of an entry."""
     library = llvm()
-    parts = (_VERSION, library.version, library.triple, library.cpu, library.features, target.features, text)
+    parts = (
+        _VERSION,
+        library.version,
+        library.triple,
+        library.cpu,
+        library.features,
+        target.features,
+        text,
+    )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
-from functools import lru_cache
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +18,21 @@ PIPELINE = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealize
 _lock = threading.Lock()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _bindings() -> tuple[Any, Any, Any]:
     """MLIR's context, pass manager and translation function."""
     llvm()  # first, so that the bindings link to the same library
-    from mlir import ir
-    from mlir._mlir_libs import _mlir
-    from mlir.passmanager import PassManager
+    ir = import_module("mlir.ir")
+    manager_type = import_module("mlir.passmanager").PassManager
+    extension = import_module("mlir._mlir_libs._mlir")
 
     context = ir.Context()
     # Two cores: handing work to threads costs more than the passes.
     context.enable_multithreading(False)
     with context:
-        manager = PassManager.parse(PIPELINE)
-        manager.enable_verifier(__debug__ and _checking())
-    library = Path(_mlir.__file__).parent
+        manager = manager_type.parse(PIPELINE)
+        manager.enable_verifier(_checking())
+    library = Path(str(extension.__file__)).parent
     found = next(iter(sorted(library.glob("libMLIRPythonCAPI*"))), None)
     if found is None:
         raise LLVMError("MLIR's C library was not found beside the bindings")
@@ -40,8 +42,6 @@ def _bindings() -> tuple[Any, Any, Any]:
 
 
 def _checking() -> bool:
-    import os
-
     return os.environ.get("MYTRITON_DEBUG", "0") not in ("", "0")
 
 
@@ -58,7 +58,7 @@ def to_object(
     with _lock:
         context, manager, translate = _bindings()
         library: LLVM = llvm()
-        from mlir import ir
+        ir = import_module("mlir.ir")
 
         with context:
             try:

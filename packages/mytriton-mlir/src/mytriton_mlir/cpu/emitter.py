@@ -7,23 +7,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mytriton.plugin_api as mt
 
 from . import memory, values
 from .builder import Level, Val
-from .evaluate import Buffer, Evaluator
+from .evaluate import Buffer
 from .facts import Facts
 from .nest import Nest
-from .plan import Group, Loop, Planner, Root, Step, visit
+from .plan import Group, Loop, Planner, Root, Step
+from .scratch import STACK_BYTES, Scratch, count
 from .target import Target
-from .tile import AxisMap, Tile
+from .tile import AxisMap
 from .tiled import CHUNK_TRIPS, Chunk, enter, unpack
-
-#: Scratch memory up to this many bytes is on the stack.
-STACK_BYTES = 128 * 1024
+from .visit import visit
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ def default_assumptions(function: mt.SSAFunction) -> Assumptions:
     return Assumptions(tuple((name, k) for k, name in enumerate(pointers)))
 
 
-class Emitter(Evaluator):
+class Emitter(Scratch):
     """One function being written."""
 
     def __init__(self, function: mt.SSAFunction, target: Target, assume: Assumptions) -> None:
@@ -57,10 +56,6 @@ class Emitter(Evaluator):
         self.streaming = assume.streaming
         self.planner = Planner(self.facts, target.registers, target.vector_bits)
         self.run_loop = self._fused_loop
-        self._scratch: dict[str, tuple[Val, int]] = {}
-        self._bytes = 0
-        self._owned: dict[tuple[int, bool], Buffer] = {}
-        self._staged: set[int] = set()
         #: The loop that is being written chunk by chunk, and the bounds of a chunk.
         self.chunk: Chunk | None = None
 
@@ -87,14 +82,14 @@ class Emitter(Evaluator):
     def _module(self, entry: str) -> str:
         b = self.b
         zero, one = b.constant(0, "i32"), b.constant(1, "i32")
-        heap = self._bytes > STACK_BYTES
-        opening, closing = self._storage(heap)
+        heap = self.bytes > STACK_BYTES
+        opening, closing = self.storage(heap)
         body = b.root.lines
         if heap:
             # No memory: nothing has been run, and the launch raises MemoryError.
             body = [
                 "    %ok = arith.cmpi ne, %storage_address, %no_address : i64",
-                f"    %status = scf.if %ok -> (i32) {{",
+                "    %status = scf.if %ok -> (i32) {",
                 *("  " + line for line in body),
                 f"      scf.yield {zero.name} : i32",
                 "    } else {",
@@ -103,7 +98,11 @@ class Emitter(Evaluator):
             ]
         fence = ['  llvm.call_intrinsic "llvm.x86.sse.sfence"() : () -> ()'] if self.fences else []
         result = "%status" if heap else zero.name
-        features = f', passthrough = [["target-features", "{self.target.features}"]]' if self.target.features else ""
+        features = (
+            f', passthrough = [["target-features", "{self.target.features}"]]'
+            if self.target.features
+            else ""
+        )
         external = (
             "  llvm.func @malloc(i64) -> !llvm.ptr\n  llvm.func @free(!llvm.ptr)\n" if heap else ""
         )
@@ -119,40 +118,6 @@ class Emitter(Evaluator):
     def fences(self) -> bool:
         """Whether streaming stores must be made visible at the end."""
         return self.streaming and self.target.name != "neon"
-
-    def _storage(self, heap: bool) -> tuple[list[str], list[str]]:
-        """Lines that make and free scratch memory."""
-        if not self._scratch:
-            return [], []
-        size = self._bytes + 64
-        opening = [f"  %bytes = arith.constant {size} : i64"]
-        if heap:
-            opening += [
-                "  %no_address = arith.constant 0 : i64",
-                "  %storage = llvm.call @malloc(%bytes) : (i64) -> !llvm.ptr",
-                "  %storage_address = llvm.ptrtoint %storage : !llvm.ptr to i64",
-            ]
-        else:
-            opening.append(
-                "  %storage = llvm.alloca %bytes x i8 {alignment = 64 : i64} : (i64) -> !llvm.ptr"
-            )
-        base = "%storage"
-        if heap:
-            opening += [
-                "  %c_align = arith.constant 63 : i64",
-                "  %c_mask = arith.constant -64 : i64",
-                "  %raised = arith.addi %storage_address, %c_align : i64",
-                "  %lowered = arith.andi %raised, %c_mask : i64",
-                "  %aligned = llvm.inttoptr %lowered : i64 to !llvm.ptr",
-            ]
-            base = "%aligned"
-        for k, (val, offset) in enumerate(self._scratch.values()):
-            opening += [
-                f"  %o{k} = arith.constant {offset} : i64",
-                f"  {val.name} = llvm.getelementptr {base}[%o{k}] : (!llvm.ptr, i64) -> !llvm.ptr, i8",
-            ]
-        closing = ["  llvm.call @free(%storage) : (!llvm.ptr) -> ()"] if heap else []
-        return opening, closing
 
     def _slot(self, args: Val, k: int, kind: str) -> Val:
         address = self.element(args, self.b.constant(k, "i64"), "i64")
@@ -190,7 +155,7 @@ class Emitter(Evaluator):
             elif isinstance(step, Loop):
                 self._loop(step)
             elif step.opcode == "store":
-                ptr, value, _ = step.operands
+                _ptr, value, _ = step.operands
                 memory.store(self, step, self.value(value), (), 0, False)
             elif step.results:
                 self.value(step.results[0])
@@ -209,8 +174,8 @@ class Emitter(Evaluator):
         starts = [self.value(inputs[a.id]) for a in scalars]
         based, base_starts = self._base_starts(loop)
         for arg in plan.carried:
-            self.buffers[arg.id] = self._owned[arg.id, False]
-        self._staged |= plan.staged
+            self.buffers[arg.id] = self.owned[arg.id, False]
+        self.staged |= plan.staged
         low, high, step = self._bounds(loop)
         outer, level = b.level, b.push()
         home, self.home = self.home, level
@@ -279,7 +244,7 @@ class Emitter(Evaluator):
         of = dict(zip((a.id for a in loop.carried_args), loop.results))
         roots = []
         for arg in plan.carried:
-            self.buffers[arg.id] = self._owned[arg.id, False]
+            self.buffers[arg.id] = self.owned[arg.id, False]
             result = of[arg.id]
             roots.append(Root("carry", result, mt.shape_of(arg.ty), target=arg))
             self.planner.fused[result.id] = loop
@@ -295,15 +260,17 @@ class Emitter(Evaluator):
             self.buffers[of[arg.id].id] = self.buffers[arg.id]
 
     def _copy_staged(self, arg: mt.SSAValue) -> None:
-        staging, own = self._owned[arg.id, True], self._owned[arg.id, False]
+        staging, own = self.owned[arg.id, True], self.owned[arg.id, False]
 
         def body(identity: AxisMap) -> None:
-            flat = mt.with_shape((_count(own.shape),), own.element)
+            flat = mt.with_shape((count(own.shape),), own.element)
             shape = mt.shape_of(flat)
             source = Buffer(staging.pointer, own.element, shape)
-            self.put(Buffer(own.pointer, own.element, shape), self.get(source, identity, 0), identity, 0)
+            self.put(
+                Buffer(own.pointer, own.element, shape), self.get(source, identity, 0), identity, 0
+            )
 
-        self.sweep((_count(own.shape),), body)
+        self.sweep((count(own.shape),), body)
 
     # ------------------------------------------------------------------ loops inside a nest
 
@@ -366,80 +333,6 @@ class Emitter(Evaluator):
         val = self.value(operand, self.tile.identity(), r)
         return self.b.spread(val, self.tile.width)
 
-    # ------------------------------------------------------------------ buffers
-
-    def scratch(self, size: int, key: str) -> Val:
-        """Scratch memory of the function, the same for the same key and size."""
-        key = f"{key}: {size}"
-        if key not in self._scratch:
-            self._scratch[key] = Val(f"%m{len(self._scratch)}", "!llvm.ptr", 0, self.b.root), self._bytes
-            self._bytes += -(-size // 64) * 64
-        return self._scratch[key][0]
-
-    def new_buffer(self, element: mt.Element, shape: tuple[int, ...], what: str) -> Buffer:
-        """Scratch memory for a block."""
-        probe = Buffer(self.b.constant(0, "i64"), element, shape)
-        size = _count(shape) * values.bits_of(probe.kind) // 8
-        return Buffer(self.scratch(size, f"{what} {len(self._scratch)}"), element, shape)
-
-    def strip_buffer(self, element: mt.ScalarType, count: int, k: int) -> Buffer:
-        """Scratch memory for copies of a strip: the ``k``-th of the nest being written."""
-        probe = Buffer(self.b.constant(0, "i64"), element, (count,))
-        size = count * values.bits_of(probe.kind) // 8
-        return Buffer(self.scratch(size, f"strip {k} of {probe.kind}"), element, (count,))
-
-    def target_buffer(self, root: Root) -> Buffer:
-        """The buffer that a root writes: a carried value goes to its staging buffer, if it has one."""
-        assert root.target is not None
-        staged = root.kind == "carry" and root.target.id in self._staged
-        key = (root.target.id, staged)
-        if key not in self._owned:
-            ty = root.target.ty
-            assert isinstance(ty, mt.BlockType)
-            self._owned[key] = self.new_buffer(ty.element, ty.shape, f"v{root.target.id}")
-        return self._owned[key]
-
-    def get(self, buffer: Buffer, amap: AxisMap, r: int) -> Val:
-        return self.read(buffer, amap, r)
-
-    def put(self, buffer: Buffer, val: Val, amap: AxisMap, r: int) -> None:
-        """Write the lanes at hand."""
-        slot, wide = self.slot(buffer, amap, r)
-        if wide:
-            val = self.b.spread(val, self.tile.width)
-        if val.kind == "i1":
-            val = self.b.cast("arith.extui", val, "i8")
-        align = values.bits_of(val.kind) // 8
-        text = f"llvm.store {val.name}, {slot.name} {{alignment = {align} : i64}} : {val.type}, !llvm.ptr"
-        self.b.line(self.b.level, text)
-
-    def fill(self, buffer: Buffer, value: float, ty: mt.ScalarType) -> None:
-        """Set every element."""
-        count = _count(buffer.shape)
-        flat = Buffer(buffer.pointer, buffer.element, (count,))
-        held = values.literal(self.b, value, ty)
-        self.sweep((count,), lambda identity: self.put(flat, held, identity, 0))
-
-    def sweep(self, shape: tuple[int, ...], body: Callable[[AxisMap], None]) -> None:
-        """Run ``body`` on strips of a contiguous block."""
-        (count,) = (_count(shape),)
-        b, outer = self.b, self.tile
-        widest = self.target.vector_bits // 32
-        done = 0
-        while done < count:
-            width = min(widest, 1 << ((count - done).bit_length() - 1))
-            end = done + (count - done) // width * width
-            self.tile = Tile(shape=(count,), axis=0 if count > 1 else -1, width=width)
-            around, level = b.level, b.push()
-            iv = b.name("i")
-            self.tile.positions[0] = Val(iv, "i64", 0, level)
-            body((0,) if count > 1 else (None,))
-            b.pop()
-            bounds = (b.constant(done, "i64"), b.constant(end, "i64"), b.constant(width, "i64"))
-            b.loop(around, iv, bounds, [], level, [])
-            done = end
-        self.tile = outer
-
     # ------------------------------------------------------------------ choices
 
     def widest(self, group: Group) -> int:
@@ -447,22 +340,20 @@ class Emitter(Evaluator):
         bits = 8
         for value, _ in visit(self.planner, group):
             element = mt.element_of(value.ty)
-            bits = max(bits, values.bits_of(values.held(element)) if isinstance(element, mt.ScalarType) else 64)
+            bits = max(
+                bits,
+                values.bits_of(values.held(element)) if isinstance(element, mt.ScalarType) else 64,
+            )
         for root in group.roots:
-            if root.operand is not None and isinstance(element := mt.element_of(root.operand.ty), mt.ScalarType):
+            if root.operand is not None and isinstance(
+                element := mt.element_of(root.operand.ty), mt.ScalarType
+            ):
                 bits = max(bits, values.bits_of(values.held(element)))
         return min(64, bits)
 
     def streams(self, root: Root) -> bool:
         """Whether a store bypasses the caches."""
         return self.streaming
-
-
-def _count(shape: Sequence[int]) -> int:
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total
 
 
 def entry_name(function: mt.SSAFunction) -> str:

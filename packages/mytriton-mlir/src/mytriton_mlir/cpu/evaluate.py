@@ -39,6 +39,9 @@ class Buffer:
 class Evaluator:
     """Values of one function. ``tile`` is the nest that is being written."""
 
+    #: Element widths that can be masked by one instruction.
+    maskable: frozenset[int] = frozenset()
+
     def __init__(
         self, b: Builder, function: mt.SSAFunction, affine: Affine, makers: dict[int, mt.SSAItem]
     ) -> None:
@@ -56,6 +59,8 @@ class Evaluator:
         #: The same for items of a loop that became part of a nest.
         self.homes: dict[int, Level] = {}
         self.run_loop: Callable[[mt.SSAForRange], None]
+        #: Scratch memory of so many bytes, the same for the same key.
+        self.scratch: Callable[[int, str], Val]
 
     # ------------------------------------------------------------------ values
 
@@ -156,9 +161,7 @@ class Evaluator:
             return values.settle(self.b, val, wanted) if op.opcode in ROUNDED else val
         return values.convert(self.b, val, computed, wanted)
 
-    def converted(
-        self, operand: mt.SSAOperand, ty: mt.ScalarType, amap: AxisMap, r: int
-    ) -> Val:
+    def converted(self, operand: mt.SSAOperand, ty: mt.ScalarType, amap: AxisMap, r: int) -> Val:
         """An operand of an elementwise operation in the type it computes in."""
         assert operand is not None
         source = mt.scalar_of(operand.ty)
@@ -244,7 +247,7 @@ class Evaluator:
     def pointer(self, operand: mt.SSAOperand) -> Val:
         """A scalar pointer."""
         form = self.affine.of(operand)
-        if form is not None and form.root is not None and form.root is not operand:
+        if form is not None and form.root is not None and form.root != operand:
             kind = values.in_memory(_pointee(operand))
             return self.element(self.pointer(form.root), self.scalar(form.base), kind)
         if isinstance(operand, mt.SSAValue):
@@ -268,7 +271,11 @@ class Evaluator:
         form = self.affine.of(operand)
         if form is not None and form.root is not None:
             offset, stride = self.linear(form, amap, r)
-            return self.pointer(form.root), offset if stride == 0 else self.lanes(offset, stride), kind
+            return (
+                self.pointer(form.root),
+                offset if stride == 0 else self.lanes(offset, stride),
+                kind,
+            )
         if not mt.shape_of(operand.ty):
             return self.pointer(operand), self.b.constant(0, "i64"), kind
         assert isinstance(operand, mt.SSAValue)
@@ -291,8 +298,8 @@ class Evaluator:
         return None, self.value(operand, amap, r), "address"
 
     def address(self, operand: mt.SSAOperand, amap: AxisMap, r: int) -> Val:
-        """A pointer block as addresses, to be carried or kept in a buffer."""
-        base, offset, counted = self.parts(operand, amap, r)
+        """A pointer block as addresses, to be carried or kept."""
+        base, offset, _counted = self.parts(operand, amap, r)
         if base is None:
             return offset
         size = self.b.constant(_pointee(operand).itemsize, "i64")
@@ -392,4 +399,6 @@ RULES: dict[str, Callable[[Evaluator, mt.SSAOp, AxisMap, int], Val]] = {
 }  # fmt: skip
 
 #: Operations whose result may need rounding to a 16-bit float.
-ROUNDED = frozenset({"add", "sub", "mul", "div", *ELEMENTWISE} - {"neg", "maximum", "minimum", "select"})
+ROUNDED = frozenset(
+    {"add", "sub", "mul", "div", *ELEMENTWISE} - {"neg", "maximum", "minimum", "select"}
+)

@@ -54,7 +54,7 @@ class Facts:
         form = self.affine.of(ptr)
         if form is not None:
             found = [*leaves(form.base), *(v for s in form.strides for v in leaves(s))]
-            if isinstance(form.root, mt.SSAValue) and form.root is not ptr:
+            if isinstance(form.root, mt.SSAValue) and form.root != ptr:
                 found.append(form.root)
             return found
         item = self.makers.get(ptr.id) if isinstance(ptr, mt.SSAValue) else None
@@ -127,8 +127,8 @@ class Facts:
                 _, start, end = loops[operand.id]
                 if operand.id in self.affine.linear:
                     pending += self.pointer_needs(start) + self.pointer_needs(end)
-            elif (item := self.makers.get(operand.id)) is not None and isinstance(item, mt.SSAOp):
-                pending += self.needs(item)
+            elif isinstance(maker := self.makers.get(operand.id), mt.SSAOp):
+                pending += self.needs(maker)
         return frozenset(found)
 
     # ------------------------------------------------------------------ kinds of items

@@ -26,7 +26,15 @@ def _self_test() -> bool:
     if sys.implementation.name != "cpython":
         return False
     base = np.arange(24, dtype=np.float32).reshape(4, 6)
-    for array in (base, base[1:], base.T, base[:, ::-1], np.empty(0), np.array(1.0), np.zeros(3, "?")):
+    for array in (
+        base,
+        base[1:],
+        base.T,
+        base[:, ::-1],
+        np.empty(0),
+        np.array(1.0),
+        np.zeros(3, "?"),
+    ):
         found = ctypes.c_size_t.from_address(id(array) + _DATA).value
         if found != array.__array_interface__["data"][0]:
             return False

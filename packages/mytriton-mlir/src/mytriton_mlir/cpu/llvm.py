@@ -11,7 +11,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +138,10 @@ class LLVM:
             target, error = c_ptr(), c_ptr()
             wanted = triple or self.triple
             if self.call(
-                "LLVMGetTargetFromTriple", wanted.encode(), ctypes.byref(target), ctypes.byref(error)
+                "LLVMGetTargetFromTriple",
+                wanted.encode(),
+                ctypes.byref(target),
+                ctypes.byref(error),
             ):
                 raise LLVMError(self._text(error.value or 0))
             own = [] if triple else [self.features]
@@ -189,8 +192,11 @@ class LLVM:
         self._check(
             self.call(
                 "LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess",
-                ctypes.byref(generator), prefix, None, None,
-            )  # fmt: skip
+                ctypes.byref(generator),
+                prefix,
+                None,
+                None,
+            )
         )
         self.call("LLVMOrcJITDylibAddGenerator", self._dylib, generator)
         self._jit = jit
@@ -204,9 +210,7 @@ class LLVM:
             )
             tracker = self.call("LLVMOrcJITDylibCreateResourceTracker", self._dylib)
             loaded = Loaded(self, tracker)
-            self._check(
-                self.call("LLVMOrcLLJITAddObjectFileWithRT", self._jit, tracker, buffer)
-            )
+            self._check(self.call("LLVMOrcLLJITAddObjectFileWithRT", self._jit, tracker, buffer))
             address = ctypes.c_uint64()
             self._check(
                 self.call("LLVMOrcLLJITLookup", self._jit, ctypes.byref(address), entry.encode())
@@ -258,7 +262,7 @@ class Loaded:
             pass  # interpreter shutdown: the process is going away with its memory
 
 
-@lru_cache(maxsize=None)
+@cache
 def llvm() -> LLVM:
     """The library. Raises ``LLVMError`` when it is not there."""
     path = find_library()

@@ -47,9 +47,7 @@ def _div(b: Builder, ty: mt.ScalarType, v: Sequence[Val]) -> Val:
     if ty.is_signed():
         least = b.constant(ty.int_range()[0], kind, w)
         minus_one = b.compare("arith.cmpi", "eq", y, b.constant(-1, kind, w))
-        overflow = b.binary(
-            "arith.andi", minus_one, b.compare("arith.cmpi", "eq", x, least)
-        )
+        overflow = b.binary("arith.andi", minus_one, b.compare("arith.cmpi", "eq", x, least))
         bad = b.binary("arith.ori", bad, overflow)
     y = b.select(bad, b.constant(1, kind, w), y)
     return b.select(bad, b.constant(0, kind, w), _quotient(b, ty, x, y))

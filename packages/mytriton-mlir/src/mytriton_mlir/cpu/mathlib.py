@@ -52,9 +52,7 @@ def _exp32(b: Builder, x: Val) -> Val:
     x = clamp(b, x, -104.0, 88.8)
     # Adding 1.5 * 2**23 rounds to the nearest whole number.
     magic = b.constant(12582912.0, "f32", w)
-    k = b.binary(
-        "arith.subf", b.fma(x, b.constant(1.44269504088896341, "f32", w), magic), magic
-    )
+    k = b.binary("arith.subf", b.fma(x, b.constant(1.44269504088896341, "f32", w), magic), magic)
     r = b.fma(k, b.constant(-0.693359375, "f32", w), x)
     r = b.fma(k, b.constant(2.12194440e-4, "f32", w), r)
     tail = polynomial(

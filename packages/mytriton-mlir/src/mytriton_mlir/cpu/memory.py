@@ -11,7 +11,9 @@ from .evaluate import Evaluator
 from .tile import AxisMap, trailing
 
 
-def mask_of(e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int, assume: bool) -> Val | None:
+def mask_of(
+    e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int, assume: bool
+) -> Val | None:
     """A mask for the lanes at hand; ``None`` where all are let through."""
     if operand is None or (isinstance(operand, mt.Constant) and operand.value):
         return None
@@ -88,7 +90,9 @@ def _prefix(e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int) -> Val 
 class Access:
     """Where a load or store goes: one address, a run of lanes, or one address a lane."""
 
-    def __init__(self, e: Evaluator, ptr: mt.SSAOperand, mask: mt.SSAOperand, amap: AxisMap, r: int) -> None:
+    def __init__(
+        self, e: Evaluator, ptr: mt.SSAOperand, mask: mt.SSAOperand, amap: AxisMap, r: int
+    ) -> None:
         assert ptr is not None
         self.e = e
         element = mt.element_of(ptr.ty)
@@ -246,7 +250,11 @@ def store(e: Evaluator, op: mt.SSAOp, val: Val, amap: AxisMap, r: int, streaming
     if not width:
         _store_if(e, access, val, level)
     elif not access.run:
-        addresses, lanes, val = access.addresses(width), access.lanes_mask(width), b.spread(val, width)
+        addresses, lanes, val = (
+            access.addresses(width),
+            access.lanes_mask(width),
+            b.spread(val, width),
+        )
         b.line(
             level,
             f"llvm.intr.masked.scatter {val.name}, {addresses.name}, {lanes.name} "

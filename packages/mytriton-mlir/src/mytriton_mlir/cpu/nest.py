@@ -22,7 +22,8 @@ class Accumulator:
     """A reduction of the group. ``axis`` is the axis it folds (``None``: all)."""
 
     def __init__(self, e: Emitter, root: Root, tile: Tile) -> None:
-        assert root.op is not None and root.operand is not None
+        assert root.op is not None
+        assert root.operand is not None
         self.root = root
         self.name = root.op.opcode
         self.result = root.op.results[0]
@@ -37,7 +38,9 @@ class Accumulator:
         if shape:
             narrow = self.ty.is_floating() and self.ty.bits < 32
             element = mt.F32 if narrow else self.ty
-            self.buffers = [e.new_buffer(element, shape, f"{self.name}{k}") for k in range(len(self.parts))]
+            self.buffers = [
+                e.new_buffer(element, shape, f"{self.name}{k}") for k in range(len(self.parts))
+            ]
 
     def map(self, tile: Tile) -> tuple[int | None, ...]:
         """How the axes of the result run in the nest."""
@@ -81,7 +84,8 @@ class Nest:
             carried = sum(self.e.carried_blocks(loop) for loop in self.fused)
             room = target.registers // 2 // max(1, carried * -(-tile.width // native))
             tile.row_axis = others[-1]
-            tile.rows = max(1, min(1 << (room.bit_length() - 1), shape[tile.row_axis]))
+            most = min(max(1, room), shape[tile.row_axis])
+            tile.rows = 1 << (most.bit_length() - 1)
             self.order = [*others[:-1], tile.axis, tile.row_axis]
 
     # ------------------------------------------------------------------ writing
@@ -180,9 +184,7 @@ class Nest:
         names = [Val(self.b.name("a"), c.kind, c.width, level) for c in carried]
         return names, level
 
-    def _split(
-        self, axis: int, low: int, high: int, step: int, carried: list[Val]
-    ) -> list[Val]:
+    def _split(self, axis: int, low: int, high: int, step: int, carried: list[Val]) -> list[Val]:
         """The innermost loop: first the strips in which every mask holds, then the others."""
         if low == high:
             return carried
@@ -199,9 +201,7 @@ class Nest:
         masked = self._strip(axis, carried)
         return self._close(masked, (middle, end, by), carried)
 
-    def _strip(
-        self, axis: int, carried: Sequence[Val]
-    ) -> tuple[Level, str, list[Val], list[Val]]:
+    def _strip(self, axis: int, carried: Sequence[Val]) -> tuple[Level, str, list[Val], list[Val]]:
         names, level = self._enter(axis, carried)
         self.tile.inner = level
         yields = self._body(names)
@@ -321,7 +321,9 @@ class Nest:
     def _finish_buffers(self, acc: Accumulator) -> None:
         """A pass over the partial results, where there is something left to do."""
         e, b = self.e, self.b
-        if len(acc.buffers) == 1 and values.held(acc.ty) == acc.ty.name or not acc.ty.is_floating():
+        if (
+            len(acc.buffers) == 1 and values.held(acc.ty) == acc.ty.name
+        ) or not acc.ty.is_floating():
             e.buffers[acc.result.id] = acc.buffers[0]
             return
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def target() -> Target:
     return host() if chosen == host().name else TARGETS[chosen]
 
 
-@lru_cache(maxsize=None)
+@cache
 def host() -> Target:
     """The instruction set of this computer."""
     return replace(TARGETS[_host_name()], features="")

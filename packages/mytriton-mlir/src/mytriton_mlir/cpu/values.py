@@ -99,12 +99,8 @@ def _round_to_odd(b: Builder, val: Val) -> Val:
     near = b.cast("arith.truncf", val, "f32")
     back = b.cast("arith.extf", near, "f64")
     bits = b.cast("arith.bitcast", near, "i32")
-    larger = b.compare(
-        "arith.cmpf", "ogt", b.unary("math.absf", back), b.unary("math.absf", val)
-    )
-    toward_zero = b.select(
-        larger, b.binary("arith.subi", bits, b.constant(1, "i32", w)), bits
-    )
+    larger = b.compare("arith.cmpf", "ogt", b.unary("math.absf", back), b.unary("math.absf", val))
+    toward_zero = b.select(larger, b.binary("arith.subi", bits, b.constant(1, "i32", w)), bits)
     exact = b.cast("arith.extf", b.cast("arith.bitcast", toward_zero, "f32"), "f64")
     # Ordered: neither NaN nor an exact value is made odd; infinity is exact.
     inexact = b.compare("arith.cmpf", "one", exact, val)

@@ -18,7 +18,7 @@ def run_here(setup: Setup, cases: Mapping[str, Case], job: Job) -> JobResult:
         tempfile.TemporaryDirectory(prefix="mytriton-conformance-") as cache,
         clean_environment(setup.stage, cache),
     ):
-        return JobResult(job, perform(setup, cases, job, lambda phase: None))
+        return JobResult(job, None, perform(setup, cases, job, lambda phase: None))
 
 
 def debug(row: CaseResult) -> None:

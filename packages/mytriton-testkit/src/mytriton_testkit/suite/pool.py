@@ -21,7 +21,9 @@ from .worker import receive, send
 class JobResult:
     """What came back for a job. ``end`` is empty, ``crash`` or ``timeout``."""
 
-    job: Job
+    job: Any
+    #: What the worker said.
+    answer: Any = None
     records: list[LaunchRecord] = field(default_factory=list)
     end: str = ""
     message: str = ""
@@ -45,8 +47,9 @@ class Worker:
             self._send(setup)
             kind, content = self._receive()
         except (EOFError, OSError):
+            said = self._tail(4000)
             self.close()
-            raise SuiteError(f"a worker could not start:\n{self._tail(4000)}") from None
+            raise SuiteError(f"a worker could not start:\n{said}") from None
         if kind == "failed":
             self.close()
             raise SuiteError(f"a worker could not load the backend:\n{content}")
@@ -69,6 +72,12 @@ class Worker:
 
     def run(self, job: Job, timeout: float) -> JobResult:
         """Do a job. The worker is dead afterwards if ``end`` is not empty."""
+        result = self.ask(job, timeout)
+        result.records = result.answer or []
+        return result
+
+    def ask(self, job: Any, timeout: float) -> JobResult:
+        """Send anything the worker understands, and wait for the answer."""
         result = JobResult(job)
         phase = ""
         self._expired = False
@@ -80,7 +89,7 @@ class Worker:
             while True:
                 kind, content = self._receive()
                 if kind == "done":
-                    result.records = content
+                    result.answer = content
                     break
                 phase = content
         except (EOFError, OSError):
@@ -88,7 +97,7 @@ class Worker:
         finally:
             timer.cancel()
         if result.end:
-            code = self.close()
+            code = self._end()
             during = f" in the {phase}" if phase else ""
             result.message = f"no answer within {timeout:g} s{during}"
             if result.end == "crash":
@@ -96,6 +105,7 @@ class Worker:
                 if "fence" in phase:
                     result.message += "; the arrays ended where memory ends"
             result.detail = self._tail(2000, start)
+            self.close()
         return result
 
     def _expire(self) -> None:
@@ -107,8 +117,12 @@ class Worker:
         self._errors.seek(max(start, end - size))
         return self._errors.read().decode("utf-8", "replace")
 
-    def close(self) -> int:
-        """End the process; gives its status."""
+    def close(self) -> None:
+        """End the process."""
+        self._end()
+        self._errors.close()
+
+    def _end(self) -> int:
         for stream in (self._child.stdin, self._child.stdout):
             if stream is not None:
                 try:
@@ -169,7 +183,7 @@ class Pool:
     def run(self, job: Job) -> JobResult:
         """Do one job."""
         if self.exhausted:
-            return JobResult(job, [], "abandoned", f"not run: {self.deaths} workers died before")
+            return JobResult(job, None, [], "abandoned", f"not run: {self.deaths} workers died before")
         worker = self._worker()
         result = worker.run(job, self._timeout * len(job.launches))
         with self._lock:
@@ -187,32 +201,28 @@ class Pool:
 
     def stream(self, jobs: Iterable[Job]) -> Iterator[JobResult]:
         """Do all jobs; results come in the order in which they are ready."""
-        todo: queue.SimpleQueue[Job] = queue.SimpleQueue()
-        count = 0
-        for job in jobs:
-            todo.put(job)
-            count += 1
+        todo: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         ready: queue.SimpleQueue[JobResult | BaseException] = queue.SimpleQueue()
         stop = threading.Event()
 
         def drive() -> None:
-            while not stop.is_set():
-                try:
-                    job = todo.get_nowait()
-                except queue.Empty:
-                    return
+            while (job := todo.get()) is not None and not stop.is_set():
                 try:
                     ready.put(self.run(job))
                 except BaseException as e:
                     ready.put(e)
                     return
 
-        threads = [
-            threading.Thread(target=drive, daemon=True) for _ in range(min(self._size, count))
-        ]
-        for thread in threads:
-            thread.start()
+        for _ in range(self._size):
+            threading.Thread(target=drive, daemon=True).start()
+        count = 0
         try:
+            # Making a job takes time; the workers do the first ones meanwhile.
+            for job in jobs:
+                todo.put(job)
+                count += 1
+            for _ in range(self._size):
+                todo.put(None)
             for _ in range(count):
                 result = ready.get()
                 if isinstance(result, BaseException):
@@ -220,6 +230,8 @@ class Pool:
                 yield result
         finally:
             stop.set()
+            for _ in range(self._size):
+                todo.put(None)
 
     def close(self) -> None:
         """End the workers."""

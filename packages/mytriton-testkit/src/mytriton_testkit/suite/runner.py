@@ -72,8 +72,6 @@ class Run:
         self.suite_errors: list[str] = []
         self.needs: dict[str, frozenset[str]] = {}
         self._core: dict[str, frozenset[str]] = {}
-        for case in self.cases:
-            self._look_at(case)
         if profile.known_bugs or profile.tolerance:
             every = {}
             if profile.tolerance:  # Only then do features matter, and finding them is not free.
@@ -103,6 +101,9 @@ class Run:
         return frozenset(compiled.function.features()), needs_of(case, compiled)
 
     def _look_at(self, case: Case) -> None:
+        """Find what a case needs, once; a case that does not compile needs nothing."""
+        if case.id in self.needs:
+            return
         try:
             self._core[case.id], self.needs[case.id] = self._needs(case)
         except Exception as e:
@@ -114,6 +115,7 @@ class Run:
 
     def declared(self, case: Case) -> Declared:
         """What the backend's table says about a case."""
+        self._look_at(case)
         return self.target.declared(self.needs[case.id], self._core[case.id])
 
     def setup(self) -> Setup:
@@ -145,14 +147,13 @@ class Run:
 
     def results_of(self, cases: Sequence[Case]) -> Iterator[CaseResult]:
         """Run cases, several at a time; results as they come."""
-        jobs = {case.id: self.job(case) for case in cases}
         if self.settings.in_process:
             for case in cases:
                 yield self.one(case)
             return
         by_id = {case.id: case for case in cases}
         clock = time.perf_counter()
-        for result in self.pool().stream(jobs.values()):
+        for result in self.pool().stream(map(self.job, cases)):
             now = time.perf_counter()
             yield self._finish(by_id[result.job.launches[0].case], result, now - clock)
             clock = now
@@ -185,8 +186,10 @@ class Run:
     def judge(self, case: Case, result: JobResult, seconds: float = 0.0) -> CaseResult:
         """The row of the report for what came back."""
         profile = self.target.profile
-        needs, bug = self.needs[case.id], profile.bug_of(case)
+        for launch in result.job.launches:
+            self._look_at(self._by_id[launch.case])
         declared = self.declared(case)
+        needs, bug = self.needs[case.id], profile.bug_of(case)
         try:
             seen = observe(self.oracle, self._by_id, result, profile.ulp, self.stage, self.needs)
         except SuiteError as e:

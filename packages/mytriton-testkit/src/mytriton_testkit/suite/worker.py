@@ -69,6 +69,7 @@ def main() -> None:
     faulthandler.enable()
     setup = receive(inward)
     sys.path[:] = setup.path
+    from .fuzzing import FuzzJob, perform_fuzz
     from .job import Setup, clean_environment, perform
     from .target import load_cases
 
@@ -88,6 +89,9 @@ def main() -> None:
                 setup = message
                 if not prepare(setup, outward):
                     return
+                continue
+            if isinstance(message, FuzzJob):
+                send(outward, ("done", perform_fuzz(message)))
                 continue
             # Loading the cases counts for the first job, and is done beside the parent.
             cases = cases or {case.id: case for case in load_cases(setup.case_modules)}

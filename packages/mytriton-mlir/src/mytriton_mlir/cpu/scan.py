@@ -1,0 +1,212 @@
+"""One pass over the items of a body: which roots share a nest, and what is kept for memory's sake."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mytriton.plugin_api as mt
+
+from .plan import KEEP_ABOVE, MOST_ROOTS, Group, Planner, Root, Step
+from .visit import visit
+
+
+class Scan:
+    """One pass over the items of a body, in program order."""
+
+    def __init__(self, planner: Planner, items: Sequence[mt.SSAItem], last: Sequence[Root]) -> None:
+        self.planner = planner
+        self.facts = planner.facts
+        self.items = items
+        self.ends = last
+        self.steps: list[Step] = []
+        self.open: Group | None = None
+        #: Nests finished; a value that nest ``n`` makes is ready for nest ``n + 1``.
+        self.done = 0
+        self.ready: dict[int, int] = {}
+        #: Position of the last root that needs a lazy value.
+        self.last: dict[int, int] = {}
+        #: Loads (and loops inside nests) that are still to be computed.
+        self.live: list[mt.SSAItem] = []
+        self.read_here: dict[int, mt.SSAItem] = {}
+        self.stored_here: list[mt.SSAItem] = []
+
+    def run(self) -> list[Step]:
+        self._last_uses()
+        for position, item in enumerate(self.items):
+            if isinstance(item, mt.SSAForRange):
+                self._loop(item, position)
+            elif item.opcode == "store":
+                self._store(item, position)
+            elif self.facts.is_scalar(item):
+                self._scalar(item)
+            elif self.facts.reduces(item):
+                operand = item.operands[0]
+                assert operand is not None
+                self._join(Root("reduce", operand, mt.shape_of(operand.ty), item))
+                self.ready[item.results[0].id] = self.done + 1
+            else:
+                self._lazy(item)
+        for root in self.ends:
+            self._join(root)
+        self._close()
+        return self.steps
+
+    # ------------------------------------------------------------------ preparation
+
+    def _is_root(self, item: mt.SSAItem) -> bool:
+        if isinstance(item, mt.SSAForRange):
+            return item.results[0].id not in self.planner.fused if item.results else True
+        return item.opcode == "store" or self.facts.is_scalar(item) or self.facts.reduces(item)
+
+    def _last_uses(self) -> None:
+        planner, end = self.planner, len(self.items)
+        for item in self.items:
+            if isinstance(item, mt.SSAForRange) and planner.fuses(item) and not planner.tiles(item):
+                planner.fused.update((v.id, item) for v in item.results)
+        for root in self.ends:
+            if isinstance(root.operand, mt.SSAValue):
+                self.last[root.operand.id] = end
+        for position in reversed(range(end)):
+            item = self.items[position]
+            if self._is_root(item):
+                until = position
+            else:
+                until = max((self.last.get(v.id, -1) for v in item.results), default=-1)
+            for value in self.facts.needs(item):
+                self.last[value.id] = max(self.last.get(value.id, -1), until)
+
+    # ------------------------------------------------------------------ items
+
+    def _when(self, item: mt.SSAItem) -> int:
+        return max((self.ready.get(v.id, 0) for v in self.facts.needs(item)), default=0)
+
+    def _lazy(self, item: mt.SSAItem) -> None:
+        when = self._when(item)
+        reads = self.facts.reads(item)
+        if reads:
+            if any(reads & self.facts.writes(s) for s in self.stored_here):
+                when = max(when, self.done + 1)
+            self.live.append(item)
+        for value in item.results:
+            self.ready[value.id] = when
+
+    def _scalar(self, item: mt.SSAOp) -> None:
+        if self._when(item) > self.done:
+            self._close()
+        reads = self.facts.reads(item)
+        if reads and any(reads & self.facts.writes(s) for s in self.stored_here):
+            self._close()
+        self.steps.append(item)
+
+    def _store(self, item: mt.SSAOp, position: int) -> None:
+        self._keep_loads(item, position)
+        ptr = item.operands[0]
+        assert ptr is not None
+        shape = mt.shape_of(ptr.ty)
+        if not shape:
+            self._close()
+            self.steps.append(item)
+            return
+        self._join(Root("store", item.operands[1], shape, item))
+        self.stored_here.append(item)
+
+    def _loop(self, item: mt.SSAForRange, position: int) -> None:
+        if item.results and item.results[0].id in self.planner.fused:
+            self._lazy(item)
+            return
+        self._keep_loads(item, position)
+        for value in self.facts.needs(item):
+            if mt.shape_of(value.ty) and self.facts.costs.get(value.id, 0) > KEEP_ABOVE:
+                self._keep(value)
+        self._close()
+        plan = self.planner.loop(item)
+        self.steps.extend(plan.start)
+        self.steps.append(plan)
+        self.done += len(plan.start)
+
+    # ------------------------------------------------------------------ memory order
+
+    def _keep_loads(self, item: mt.SSAItem, position: int) -> None:
+        """Keep loads that are needed after ``item`` has written what they read."""
+        writes = self.facts.writes(item)
+        live = []
+        for load in self.live:
+            until = max((self.last.get(v.id, -1) for v in load.results), default=-1)
+            if until < position:
+                continue
+            if not self.facts.reads(load) & writes or (
+                until == position and self.facts.same_lane(load, item)
+            ):
+                live.append(load)
+            else:
+                for value in load.results:
+                    if self.last.get(value.id, -1) >= position:
+                        self._keep(value)
+        kept = len(live) < len(self.live)
+        self.live = live
+        if kept and writes:
+            self._close()
+
+    def _keep(self, value: mt.SSAValue) -> None:
+        if value.id in self.planner.kept or value.id not in self.facts.demanded:
+            return
+        item = self.facts.makers[value.id]
+        if value not in item.results or not mt.shape_of(value.ty):
+            return  # an argument of the loop around us: it is in a buffer already
+        if isinstance(item, mt.SSAForRange) and value.id not in self.planner.fused:
+            return
+        if self.facts.reduces(item):
+            return
+        shape = mt.shape_of(value.ty)
+        self._join(Root("keep", value, shape, target=value))
+        self.planner.kept.add(value.id)
+        self.ready[value.id] = self.done + 1
+
+    # ------------------------------------------------------------------ nests
+
+    def _join(self, root: Root) -> None:
+        if self.open is not None and not self._fits(root):
+            self._close()
+        if self.open is None:
+            self.open = Group(root.shape)
+        self.open.roots.append(root)
+        for load in self._loads(root):
+            self.read_here[load.results[0].id] = load
+
+    def _fits(self, root: Root) -> bool:
+        assert self.open is not None
+        if root.shape != self.open.shape or len(self.open.roots) >= MOST_ROOTS:
+            return False
+        needed = self.facts.needs(root.op) if root.op else []
+        if isinstance(root.operand, mt.SSAValue):
+            needed = [*needed, root.operand]
+        if any(self.ready.get(v.id, 0) > self.done for v in needed):
+            return False
+        if root.kind == "store":
+            assert root.op is not None
+            writes = self.facts.writes(root.op)
+            for other in self.stored_here:
+                if self.facts.writes(other) & writes and not self.facts.same_lane(other, root.op):
+                    return False
+            for load in self.read_here.values():
+                if self.facts.reads(load) & writes and not self.facts.same_lane(load, root.op):
+                    return False
+        return True
+
+    def _loads(self, root: Root) -> list[mt.SSAItem]:
+        found = []
+        probe = Group(root.shape, [root])
+        for value, _ in visit(self.planner, probe):
+            item = self.facts.makers.get(value.id)
+            if item is not None and value in item.results and self.facts.reads(item):
+                if isinstance(item, mt.SSAOp) or value.id in self.planner.fused:
+                    found.append(item)
+        return found
+
+    def _close(self) -> None:
+        if self.open is not None:
+            self.steps.append(self.open)
+            self.open = None
+            self.done += 1
+            self.read_here = {}
+            self.stored_here = []

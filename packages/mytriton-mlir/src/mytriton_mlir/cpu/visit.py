@@ -1,0 +1,106 @@
+"""Walking the lazy values of a nest, and keeping those that several nests need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import mytriton.plugin_api as mt
+
+from .facts import REDUCTIONS
+from .plan import KEEP_ABOVE, Group, Planner, Root, Step
+from .tile import AxisMap, normal, trailing
+
+
+def visit(planner: Planner, group: Group) -> Iterator[tuple[mt.SSAValue, AxisMap]]:
+    """The lazy blocks a nest computes, each with how its axes run, users first. What is marked as
+    kept while visiting is not looked into."""
+    facts = planner.facts
+    own = normal(tuple(range(len(group.shape))), group.shape)
+    pending: list[tuple[mt.SSAValue, AxisMap]] = []
+    for root in group.roots:
+        if isinstance(root.operand, mt.SSAValue):
+            pending.append((root.operand, trailing(own, mt.shape_of(root.operand.ty))))
+        if root.op is not None and root.op.opcode == "store":
+            pending += _spread(facts.needs(root.op), own)
+    seen: set[tuple[int, AxisMap]] = set()
+    roots = {r.target.id for r in group.roots if r.kind == "keep" and r.target}
+    while pending:
+        value, amap = pending.pop()
+        if (value.id, amap) in seen or not mt.shape_of(value.ty):
+            continue
+        seen.add((value.id, amap))
+        yield value, amap
+        if value.id in planner.kept and value.id not in roots:
+            continue
+        item = facts.makers.get(value.id)
+        if item is None or value not in item.results:
+            continue
+        if isinstance(item, mt.SSAForRange):
+            if value.id in planner.fused:
+                pending += _spread(facts.needs(item), own)
+        elif not facts.reduces(item):
+            pending += operand_maps(planner, item, amap)
+
+
+def operand_maps(
+    planner: Planner, item: mt.SSAOp, amap: AxisMap
+) -> list[tuple[mt.SSAValue, AxisMap]]:
+    """The blocks an operation needs, with how their axes run."""
+    axis: Any = item.attrs.get("axis")
+    if item.opcode == "expand_dims":
+        amap = (*amap[:axis], *amap[axis + 1 :])
+    elif item.opcode in REDUCTIONS:  # of one element: the others are roots
+        operand = item.operands[0]
+        assert operand is not None
+        rank = len(mt.shape_of(operand.ty))
+        amap = (None,) * rank if axis is None else (*amap[:axis], None, *amap[axis:])
+    return _spread(planner.facts.needs(item), amap)
+
+
+def _spread(needed: Sequence[mt.SSAValue], amap: AxisMap) -> list[tuple[mt.SSAValue, AxisMap]]:
+    return [
+        (v, trailing(amap, mt.shape_of(v.ty)))
+        for v in needed
+        if len(mt.shape_of(v.ty)) <= len(amap)
+    ]
+
+
+def keep_shared(planner: Planner, steps: list[Step], own: set[int]) -> None:
+    """Keep expensive values that several nests need (of those this body defines)."""
+    facts = planner.facts
+    first: dict[int, tuple[Group, AxisMap]] = {}
+    before: list[tuple[Step, Group]] = []
+    for step in steps:
+        if not isinstance(step, Group):
+            continue
+        identity = normal(tuple(range(len(step.shape))), step.shape)
+        new: dict[int, tuple[Group, AxisMap]] = {}
+        skip: set[int] = set()
+        for value, amap in visit(planner, step):
+            if value.id in skip or value.id in planner.kept or value.id not in own:
+                continue
+            shape = mt.shape_of(value.ty)
+            straight = shape == step.shape and amap == identity
+            item = facts.makers[value.id]
+            if facts.reduces(item) or (
+                isinstance(item, mt.SSAForRange) and value.id not in planner.fused
+            ):
+                continue
+            if value.id in first and facts.costs[value.id] > KEEP_ABOVE:
+                home, at = first[value.id]
+                root = Root("keep", value, shape, target=value)
+                if home.shape == shape and at == normal(tuple(range(len(shape))), shape):
+                    home.roots.append(root)
+                else:
+                    before.append((home, Group(shape, [root])))
+                planner.kept.add(value.id)
+            elif value.id in planner.fused and not straight:
+                before.append((step, Group(shape, [Root("keep", value, shape, target=value)])))
+                planner.kept.add(value.id)
+            else:
+                new.setdefault(value.id, (step, amap))
+        for number, place in new.items():
+            first.setdefault(number, place)
+    for follower, group in before:
+        steps.insert(next(i for i, s in enumerate(steps) if s is follower), group)

@@ -24,7 +24,7 @@ _F8 = "8-bit floats come with the fourth tier of the language"
 
 INFO = BackendInfo(
     name="cuda",
-    summary="CUDA C++, one thread per element of a block",
+    summary="CUDA C++, one or several elements of a block per thread",
     priority=90,
     device_kinds=("cuda",),
     capabilities=capability_table(
@@ -32,18 +32,20 @@ INFO = BackendInfo(
         planned={
             "dtype.f8e4nv": _F8,
             "dtype.f8e5": _F8,
-            "limit.block>1024": "several elements per thread come with the blocked layout",
+            "limit.block>65536": "a thread would hold more than its registers",
         },
     ),
-    limits=Limits(block_elements=1024, grid=(2**31 - 1, 65535, 65535)),
+    limits=Limits(block_elements=65536, grid=(2**31 - 1, 65535, 65535)),
     install_hint='pip install "mytriton-cuda[cuda12]" (or [cuda13], to match your driver)',
     requirement_hints={
         "cupy": "mytriton-cuda[cuda12] or mytriton-cuda[cuda13]",
     },
     language="CUDA C++",
+    specialise=("align16",),
     variables={
         "MYTRITON_NVRTC": "path of the NVRTC library to use (default: found by itself)",
         "MYTRITON_CUDA_ARCH": "what is compiled for where there is no device (default: sm_80)",
+        "MYTRITON_CUDA_MAPPING": "element or blocked: the mapping to threads to use (tests)",
         "MYTRITON_REQUIRE_CUDA": "1 makes a missing GPU a failure of tests instead of a skip",
     },
 )

@@ -91,7 +91,9 @@ def test_after_too_many_deaths_the_rest_is_not_run(monkeypatch):
 
 def test_in_process_gives_the_same():
     one, two = check("liar"), check("liar", in_process=True)
-    assert [(c.id, c.verdict) for c in one.cases] == [(c.id, c.verdict) for c in two.cases]
+    assert [(c.id, c.verdict, c.message) for c in one.cases] == [
+        (c.id, c.verdict, c.message) for c in two.cases
+    ]
 
 
 def test_workers_in_parallel():

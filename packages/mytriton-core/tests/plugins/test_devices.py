@@ -14,6 +14,7 @@ from mytriton.ir.types import BF16, BOOL, F16, F32, F64, I8, I32, I64, U16, Bloc
 from mytriton.plugins import devices, selection
 from mytriton.plugins.devices import HOST, DeviceProvider, device_provider, owner_of, pack_arguments
 from mytriton.plugins.errors import DeviceError
+from mytriton.plugins.manager import MANAGER
 from mytriton.runtime.argview import ArgView
 
 PROVIDER = """
@@ -149,6 +150,9 @@ def test_emulator(boxes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_errors(boxes: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # As if no other distribution of ours were installed.
+    scan = MANAGER.scanned()
+    monkeypatch.setattr(scan, "devices", [e for e in scan.devices if e.dist.name.startswith("box")])
     with pytest.raises(DeviceError) as caught:
         device_provider("cuda")
     assert str(caught.value) == (

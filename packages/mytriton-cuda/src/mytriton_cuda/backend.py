@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 from mytriton.plugin_api import (
     Artifact,
     Availability,
@@ -30,16 +28,9 @@ def mytriton_probe() -> Availability:
 
 @hookimpl
 def mytriton_lower(function: SSAFunction, launch: LaunchSpec) -> Source:
-    from .emit import emit
+    from .mapping import lowered
 
-    emitted = emit(function)
-    resources = {
-        "threads": emitted.threads,
-        "shared_bytes": emitted.shared_bytes,
-        "parameters": tuple(param.ty for param in function.params),
-        "spans": MappingProxyType(emitted.spans),
-    }
-    return Source(emitted.text, INFO.language, emitted.entry, MappingProxyType(resources))
+    return lowered(function, launch)
 
 
 @hookimpl

@@ -7,6 +7,7 @@ to the stream that is current in the library that owns them.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import tempfile
@@ -99,20 +100,21 @@ class CudaProvider:
             raise DeviceError(f"CUDA loads images of kind 'cubin' or 'ptx', not {kind!r}")
         cupy = _cupy()
         index = int(cupy.cuda.Device().id) if device is None else device.index
-        handle, path = tempfile.mkstemp(suffix=f".{kind}", prefix="mytriton-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(image)
-            with cupy.cuda.Device(index):
-                module = cupy.RawModule(path=path)
-                # Reads the file.
-                module.compile()
-        except OSError as e:
-            raise DeviceError(f"the image cannot be handed to CuPy: {e}") from e
-        except Exception as e:
-            raise DeviceError(f"the driver refuses the {kind}: {e}") from e
-        finally:
-            os.unlink(path)
+        # CuPy remembers modules by path: the path must say what is in the file.
+        name = f"{hashlib.sha256(image).hexdigest()}.{kind}"
+        with tempfile.TemporaryDirectory(prefix="mytriton-") as folder:
+            path = os.path.join(folder, name)
+            try:
+                with open(path, "wb") as file:
+                    file.write(image)
+                with cupy.cuda.Device(index):
+                    module = cupy.RawModule(path=path)
+                    # Reads the file.
+                    module.compile()
+            except OSError as e:
+                raise DeviceError(f"the image cannot be handed to CuPy: {e}") from e
+            except Exception as e:
+                raise DeviceError(f"the driver refuses the {kind}: {e}") from e
         return module, index
 
     def function(self, module: Any, name: str) -> Function:

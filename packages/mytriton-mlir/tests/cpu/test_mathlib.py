@@ -23,7 +23,9 @@ def run(x):
 
 def ulps(got, want, dtype):
     """Distance in units of the last place of ``dtype`` at ``want`` (denormals included)."""
-    spacing = np.spacing(np.maximum(np.abs(want).astype(dtype), np.finfo(dtype).tiny)).astype(want.dtype)
+    spacing = np.spacing(np.maximum(np.abs(want).astype(dtype), np.finfo(dtype).tiny)).astype(
+        want.dtype
+    )
     return np.abs(got.astype(want.dtype) - want) / spacing
 
 

@@ -11,7 +11,7 @@ import mytriton.plugin_api as mt
 from mytriton.errors import StridesWarning
 from mytriton.interpreter import run
 from mytriton.ir.parser import parse
-from mytriton_mlir.cpu import plugin as backend
+from mytriton_mlir.cpu import plugin
 
 
 def both(kernel, grid, make, *constants, **meta):
@@ -140,7 +140,7 @@ def test_an_integer_division_by_zero_does_not_trap(dtype):
     function, spec = multiply_kernel.specialise({"x": x, "y": y, "out": out, "n": 50, "BLOCK": 64})
     function = parse(str(function).replace(" = mul ", " = div "))
     views = [mt.launch_value(v) for v in (x, y, out, 50)]
-    backend.mytriton_compile(backend.mytriton_lower(function, spec), spec).launch((1, 1, 1), views)
+    plugin.mytriton_compile(plugin.mytriton_lower(function, spec), spec).launch((1, 1, 1), views)
     run(function, [mt.launch_value(v) for v in (x, y, want, 50)], (1, 1, 1))
     np.testing.assert_array_equal(out, want)
 
@@ -241,7 +241,9 @@ def matmul_kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr):
     tl.store(c + rows * N + cols, acc, mask=(rows < M) & (cols < N))
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 1), (33, 17, 5), (64, 64, 300), (70, 130, 129), (5, 200, 0)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (33, 17, 5), (64, 64, 300), (70, 130, 129), (5, 200, 0)]
+)
 @pytest.mark.parametrize("tile", [(4, 4), (6, 20), (64, 64), (16, 128), (3, 5)])
 def test_the_tiled_matmul(shape, tile):
     (m, n, k), rng = shape, np.random.default_rng(1)

@@ -1,7 +1,6 @@
 """What the images compute, on the PTX emulator with its checks, against the interpreter."""
 
 import copy
-import ctypes
 import importlib.util
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import mytriton as triton
 import mytriton.language as tl
 from mytriton.interpreter.backend import InterpretedKernel
 from mytriton.ir.parser import parse
-from mytriton.plugin_api import ArgView, Availability, Device, SSAFunction, UnsupportedFeature
+from mytriton.plugin_api import SSAFunction, UnsupportedFeature
 from mytriton.plugins.devices import register_device, unregister_device
 from mytriton.plugins.selection import refresh_backends
 from mytriton.runtime.arguments import launch_value
@@ -210,64 +209,6 @@ def dtype_of(dtype, value):
     return np.array(value).astype(dtype)
 
 
-class Emulator:
-    """A device provider on the emulator, for host arrays: what the launch path hands over."""
-
-    kind = "cuda"
-
-    def availability(self):
-        return Availability(devices=(self.current_device(),))
-
-    def current_device(self):
-        return Device("cuda", "emulator", "sm_80")
-
-    def limits(self, device):
-        return {}
-
-    def owns(self, value):
-        return False
-
-    def view(self, value):
-        raise NotImplementedError
-
-    def load(self, image, *, kind, device=None):
-        from mytriton_testkit.ptx import load_module
-
-        assert kind == "ptx"
-        return load_module(image)
-
-    def function(self, module, name):
-        return module, name
-
-    def launch(self, function, grid, block, args, *, shared_bytes=0, stream=None):
-        from mytriton_testkit.ptx import Device as Machine
-
-        machine, arrays = Machine(), {}
-        for owner in args.owners:
-            if isinstance(owner, ArgView) and owner.pointer not in arrays:
-                raw = np.frombuffer(owner.owner.tobytes(), np.uint8)
-                arrays[owner.pointer] = owner.owner, machine.upload(raw)
-        packed = [
-            ctypes.c_void_p(arrays[value.value][1].address)
-            if type(value) is ctypes.c_void_p
-            else value
-            for value in args.values
-        ]
-        module, name = function
-        machine.launch_packed(module, name, grid, block, packed)
-        for array, buffer in arrays.values():
-            array[...] = machine.download(buffer, array.dtype, array.shape)
-
-    def synchronize(self, stream=None):
-        pass
-
-    def to_device(self, array):
-        return array
-
-    def to_host(self, value):
-        return value
-
-
 @triton.jit
 def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -277,7 +218,8 @@ def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
 
 def test_host_arrays_through_the_launch_path(bindings, monkeypatch):
     monkeypatch.setenv("MYTRITON_EMULATE", "1")
-    register_device(Emulator(), emulator=True)
+    provider = pytest.importorskip("mytriton_testkit.emulator_device").EmulatorProvider()
+    register_device(provider, emulator=True)
     refresh_backends()
     try:
         x, y = np.random.default_rng(0).standard_normal((2, 1000)).astype(np.float32)

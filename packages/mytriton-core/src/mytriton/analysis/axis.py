@@ -279,10 +279,35 @@ def _cast(op: SSAOp, state: _State) -> AxisInfo:
     return state.of(op.operands[0]) if widens else unknown(op.results[0].ty)
 
 
+def _less(op: SSAOp, state: _State) -> AxisInfo:
+    """Where one side rises from a multiple and the other, constant, is a multiple, all agree."""
+    a, b = _broadcast(op, state)
+    rank = len(a.constancy)
+    constancy = []
+    for axis in range(rank):
+        same = math.gcd(a.constancy[axis], b.constancy[axis])
+        rising = [
+            math.gcd(
+                x.contiguity[axis], x.divisibility[axis], y.divisibility[axis], y.constancy[axis]
+            )
+            for x, y in ((a, b), (b, a))
+            if y.contiguity[axis] == 1
+        ]
+        constancy.append(max([same, *rising]))
+    return AxisInfo((1,) * rank, (1,) * rank, tuple(constancy))
+
+
+def _both(op: SSAOp, state: _State) -> AxisInfo:
+    a, b = _broadcast(op, state)
+    rank = len(a.constancy)
+    return AxisInfo((1,) * rank, (1,) * rank, tuple(map(math.gcd, a.constancy, b.constancy)))
+
+
 #: Rules by opcode; an operation without one gives unknown blocks.
 _RULES: dict[str, Callable[[SSAOp, _State], AxisInfo]] = {
     "add": _add, "addptr": _add, "sub": _add, "mul": _mul, "arange": _arange,
     "expand_dims": _expand_dims, "zeros": _full, "full": _full, "cast": _cast,
+    "cmp_lt": _less, "and": _both,
 }  # fmt: skip
 
 

@@ -98,6 +98,9 @@ class BackendInfo:
     requirement_hints: Mapping[str, str] = field(default_factory=dict)
     #: Language of the text ``mytriton_lower`` returns ("CUDA C++", "MLIR", "C", "SSA").
     language: str = ""
+    #: Facts about arguments that the backend compiles for, beside their types: ``"align16"`` is
+    #: ``ArgSpec.divisible_by_16``. Other values of a fact then mean another specialisation.
+    specialise: tuple[str, ...] = ()
     #: ``MYTRITON_*`` variables the backend reads, each with one line that says what it does.
     variables: Mapping[str, str] = field(default_factory=dict)
 
@@ -133,6 +136,9 @@ class ArgSpec:
     device_id: int = 0
     contiguous: bool = True
     readonly: bool = False
+    #: The address of an array, or the value of an integer, is a multiple of 16. Set only for
+    #: backends that ask for it (``BackendInfo.specialise``).
+    divisible_by_16: bool = False
 
 
 @dataclass(frozen=True)

@@ -102,11 +102,26 @@ def argument_type(value: Any, name: str) -> tuple[ScalarType | PointerType, ArgV
     return ScalarType(cast(str, key)), None
 
 
-def spec_of(name: str, ty: ScalarType | PointerType, view: ArgView | None) -> ArgSpec:
+def spec_of(
+    name: str, ty: ScalarType | PointerType, view: ArgView | None, value: Any = None
+) -> ArgSpec:
     """What may change code about an argument of type ``ty``."""
     if view is None:
-        return ArgSpec(name, ty)
-    return ArgSpec(name, ty, view.device_kind, view.device_id, view.contiguous, view.readonly)
+        return ArgSpec(name, ty, divisible_by_16=divisible_by_16(value))
+    return ArgSpec(
+        name, ty, view.device_kind, view.device_id, view.contiguous, view.readonly,
+        view.pointer % 16 == 0,
+    )  # fmt: skip
+
+
+def divisible_by_16(value: Any) -> bool:
+    """Whether the address of an array, or an integer, is a multiple of 16."""
+    if type(value) is np.ndarray:
+        return bool(value.ctypes.data % 16 == 0)
+    plain = scalar(value) if value is not None else False
+    if plain is None:
+        return array_view(value).pointer % 16 == 0
+    return type(plain) is int and plain % 16 == 0
 
 
 def described(name: str, value: Any) -> ArgSpec:
@@ -120,7 +135,7 @@ def described(name: str, value: Any) -> ArgSpec:
         from .argspec_text import parse_arg
 
         return parse_arg(value, name)
-    return spec_of(name, *argument_type(value, name))
+    return spec_of(name, *argument_type(value, name), value)
 
 
 def launch_value(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ArgumentError
@@ -33,7 +34,8 @@ Values = tuple[Any, ...]
 
 _VALUE_TYPES = frozenset({int, str, bool, type(None)})
 #: Variants kept for older values of globals: values often change back.
-_VARIANTS = 8
+#: (And for other alignments.)
+_VARIANTS = 32
 
 
 def launch(
@@ -62,7 +64,7 @@ def launch(
         _check_options(kernel, options)
     key = (explicit, selection.selection_key(), level_text(), parts)
     for candidate in kernel.specialisations.get(key, ()):
-        if candidate.fresh():
+        if (candidate.aligned is None or candidate.fits(values)) and candidate.fresh():
             return candidate.launch(size, values)
     return _find_or_build(kernel, key, explicit, values, constants, options).launch(size, values)
 
@@ -203,7 +205,7 @@ def _find_or_build(
     with kernel.lock:
         variants = kernel.specialisations.get(key, [])
         for candidate in variants:
-            if candidate.fresh():  # another thread was faster
+            if candidate.fits(values) and candidate.fresh():  # another thread was faster
                 return candidate
         made = _build(kernel, explicit, values, constants, options)
         kernel.specialisations[key] = [*variants[1 - _VARIANTS :], made]
@@ -219,7 +221,7 @@ def _build(
     compiled = compile_ssa(kernel.source, Request(types, consts, _level(kernel)))
     check_readonly(compiled, names, views)
     _warn_once(kernel, "strides", lambda: warn_strides(kernel.__name__, names, views, values))
-    arguments = tuple(spec_of(n, types[n], v) for n, v in zip(names, views))
+    arguments = tuple(spec_of(n, types[n], v, a) for n, v, a in zip(names, views, values))
     spec = LaunchSpec(arguments, consts, _options(kernel, options))
     made = _on_backend(kernel, compiled, explicit, spec)
     if made.artifact is None:
@@ -245,6 +247,7 @@ def _on_backend(
         )  # fmt: skip
         backend = choice.backend
         try:
+            spec = _asked_for(backend, spec)
             function = _with_backend_passes(backend, compiled.function, spec)
             source = backend.lower(function, spec)
             artifact = backend.compile(source, spec) if choice.launches else None
@@ -256,6 +259,14 @@ def _on_backend(
             continue
         emit_event(Event("compile", kernel.__name__, backend.name, {"source": source}))
         return Specialisation(compiled, function, spec, backend, source, artifact)
+
+
+def _asked_for(backend: Any, spec: LaunchSpec) -> LaunchSpec:
+    """The launch without facts that are not in this backend's key."""
+    if "align16" in backend.info.specialise:
+        return spec
+    arguments = tuple(replace(a, divisible_by_16=False) for a in spec.arguments)
+    return replace(spec, arguments=arguments)
 
 
 def _with_backend_passes(backend: Any, function: SSAFunction, spec: LaunchSpec) -> SSAFunction:

@@ -12,7 +12,7 @@ from ..frontend.dependencies import SETTLED, Dependency
 from ..ir.values import SSAFunction
 from ..plugins.sources import user_level
 from ..plugins.types import LaunchSpec, Source
-from .arguments import launch_value
+from .arguments import divisible_by_16, launch_value
 from .argview import ArgView
 from .compiler import Compiled
 from .result import LaunchResult
@@ -35,6 +35,10 @@ class Specialisation:
         self.artifact = artifact
         self._identical, self._other = _split(compiled.trace.dependencies)
         self._result = LaunchResult(self, artifact is not None)
+        #: For backends that compile for alignment: which arguments are multiples of 16.
+        self.aligned: tuple[bool, ...] | None = None
+        if "align16" in backend.info.specialise:
+            self.aligned = tuple(a.divisible_by_16 for a in spec.arguments)
         #: For artifacts that read the user's own values: no view of each is made.
         self._launch_values = getattr(artifact, "launch_values", None)
 
@@ -48,6 +52,10 @@ class Specialisation:
         else:
             return not self._other or all(d.holds() for d in self._other)
         return all(d.holds() for d in self.compiled.trace.dependencies)
+
+    def fits(self, values: Sequence[Any]) -> bool:
+        """Whether the values are multiples of 16 where the code relies on it, and nowhere else."""
+        return self.aligned is None or self.aligned == tuple(map(divisible_by_16, values))
 
     def launch(self, grid: tuple[int, int, int], values: Sequence[Any]) -> LaunchResult:
         """Run the grid (nothing when a dimension is zero)."""
@@ -114,9 +122,9 @@ def warn_strides(
         if ints.intersection(s for s in strides if s != 1) or _dense(view):
             continue
         warnings.warn(
-            f"kernel {kernel!r}: argument {name!r} has strides {tuple(strides)} (in {unit}) "
-            "but none of them is among the arguments; a kernel sees only the base address. Pass the strides and use "
-            "them in the offsets, or pass numpy.ascontiguousarray(...)",
+            f"kernel {kernel!r}: argument {name!r} has strides {tuple(strides)} (in {unit}) but none "
+            "of them is among the arguments; a kernel sees only the base address. Pass the strides "
+            "and use them in the offsets, or pass numpy.ascontiguousarray(...)",
             StridesWarning,
             stacklevel=user_level(),
         )

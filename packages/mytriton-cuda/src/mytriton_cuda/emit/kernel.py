@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from mytriton.analysis.offsets import address_only
 from mytriton.analysis.threads import REDUCTIONS, Barriers, Demand, Layout, operand_layout, tile_of
@@ -81,14 +82,14 @@ class Kernel:
             raise UnsupportedFeature(
                 f"limit.block>{MAX_THREADS}", f"a block of {self.tile.threads}"
             )
-        _check(function)
+        check_supported(function)
         self.helpers = Helpers()
-        self._demand = Demand(function, self.tile)
+        self._demand: Any = Demand(function, self.tile)
         self._barriers = Barriers(function, self._demand, value_type)
         self._address_only = address_only(function)
-        self._names = Names(f"v{number}" for number in _numbers(function))
+        self._names = Names(f"v{number}" for number in numbers(function))
         self._params: dict[str, str] = {}
-        self._values: dict[tuple[int, Layout], str | Pointer] = {}
+        self._values: dict[Any, Any] = {}
         self._lines: list[tuple[str, Span | None]] = []
         self._depth = 1
         #: Coordinate name -> expression.
@@ -112,7 +113,11 @@ class Kernel:
         spans = {first + k: span for k, (_, span) in enumerate(lines) if span is not None}
         text = prelude + "".join(f"{line}\n" for line, _ in lines)
         shared = sum(count * size for _, count, size in self._scratch.values())
-        return Emitted(text, entry, self.tile.threads, shared, spans)
+        return Emitted(text, entry, self.emit_threads(), shared, spans)
+
+    def emit_threads(self) -> int:
+        """Threads of one block."""
+        return self.tile.threads
 
     # ------------------------------------------------------------------ operands
 
@@ -327,13 +332,13 @@ class Kernel:
 _OURS = frozenset({"tile_i", "tile_j", "tile_k", "thread"})
 
 
-def _numbers(function: SSAFunction) -> Iterator[int]:
+def numbers(function: SSAFunction) -> Iterator[int]:
     for item in walk(function.body):
         yield from (value.id for value in item.results)
         yield from (arg.id for region in item.regions for arg in region.args)
 
 
-def _check(function: SSAFunction) -> None:
+def check_supported(function: SSAFunction) -> None:
     """Raise ``UnsupportedFeature`` for what has no renderer or no type in C++."""
     for item in walk(function.body):
         if not isinstance(item, SSAForRange) and item.opcode not in RENDERERS:

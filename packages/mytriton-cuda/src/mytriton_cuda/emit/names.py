@@ -26,6 +26,7 @@ exp expf fmax fmaxf fmin fminf
 half_to_float float_to_half round_to_half round_double_to_half bfloat16_to_float
 float_to_bfloat16 round_to_bfloat16 round_double_to_bfloat16
 tile_i tile_j tile_k thread stride
+Pack Bits read_pack write_pack fast_exp fast_divide
 """)
 #: Words a parameter cannot be called.
 RESERVED = _KEYWORDS | _USED

@@ -59,6 +59,22 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     return bfloat16_to_float(float_to_bfloat16(value));
 }""",
     ),
+    "fast_exp": (
+        (),
+        """float fast_exp(float value) {
+    float power;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(power) : "f"(value * 1.4426950408889634f));
+    return power;
+}""",
+    ),
+    "fast_divide": (
+        (),
+        """float fast_divide(float a, float b) {
+    float quotient;
+    asm("div.full.f32 %0, %1, %2;" : "=f"(quotient) : "f"(a), "f"(b));
+    return quotient;
+}""",
+    ),
     "round_double_to_bfloat16": (
         ("round_to_bfloat16",),
         """float round_double_to_bfloat16(double value) {
@@ -72,6 +88,32 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
 }
 
+#: Definitions that are no functions, and functions that are templates. Written first.
+TYPES = {
+    "Pack": """// Elements that are moved with one instruction.
+template <int BYTES> struct Bits;
+template <> struct Bits<2> { typedef unsigned short type; };
+template <> struct Bits<4> { typedef unsigned int type; };
+template <> struct Bits<8> { typedef uint2 type; };
+template <> struct Bits<16> { typedef uint4 type; };
+template <typename T, int N> union Pack {
+    typename Bits<sizeof(T) * N>::type bits;
+    T at[N];
+    __device__ Pack() {}
+};
+template <typename T, int N>
+static __device__ __forceinline__ Pack<T, N> read_pack(const T* from) {
+    Pack<T, N> found;
+    found.bits = *reinterpret_cast<const typename Bits<sizeof(T) * N>::type*>(from);
+    return found;
+}
+template <typename T, int N>
+static __device__ __forceinline__ void write_pack(T* to, const Pack<T, N>& pack) {
+    *reinterpret_cast<typename Bits<sizeof(T) * N>::type*>(to) = pack.bits;
+}
+""",
+}
+
 
 class Helpers:
     """Collects the device functions a kernel calls."""
@@ -81,23 +123,25 @@ class Helpers:
 
     def call(self, name: str, argument: str) -> str:
         """A call of a helper, which the prelude then contains."""
-        self._need(name)
+        self.need(name)
         if argument.startswith("(") and _closes_last(argument):
             return name + argument
         return f"{name}({argument})"
 
-    def _need(self, name: str) -> None:
+    def need(self, name: str) -> None:
+        """Make the prelude contain a function or a type."""
         if name not in self._used:
             self._used.add(name)
-            for other in FUNCTIONS[name][0]:
-                self._need(other)
+            for other in FUNCTIONS[name][0] if name in FUNCTIONS else ():
+                self.need(other)
 
     def text(self) -> str:
         """The definitions of everything that was called, each after what it calls."""
         parts = [
             f"{_INLINE} {text}\n\n" for name, (_, text) in FUNCTIONS.items() if name in self._used
         ]
-        return "".join(parts)
+        types = [f"{text}\n" for name, text in TYPES.items() if name in self._used]
+        return "".join(types + parts)
 
 
 def _closes_last(text: str) -> bool:

@@ -47,7 +47,7 @@ def _result(op: SSAOp) -> ScalarType:
     return scalar_of(op.results[0].ty)
 
 
-def _operands(k: Kernel, op: SSAOp, layout: Layout) -> tuple[list[str], ScalarType]:
+def operands_of(k: Kernel, op: SSAOp, layout: Layout) -> tuple[list[str], ScalarType]:
     """The operands of an elementwise operation in its compute type, and the last such type."""
     types = [operand_type(operand) for operand in op.operands]
     computed = get_op(op.opcode).compute_types(types, op.results[0].ty)
@@ -105,7 +105,7 @@ def _expand_dims(k: Kernel, op: SSAOp, layout: Layout) -> None:
 
 def _wrapping(symbol: str) -> Renderer:
     def render(k: Kernel, op: SSAOp, layout: Layout) -> str:
-        (a, b), ty = _operands(k, op, layout)
+        (a, b), ty = operands_of(k, op, layout)
         text = wrapping(symbol, a, b, ty, plain=k.address_only(op))
         return settle(text, ty, _result(op), k.helpers)
 
@@ -118,50 +118,50 @@ for _name, _symbol in (("add", "+"), ("sub", "-"), ("mul", "*")):
 
 @renders("div")
 def _div(k: Kernel, op: SSAOp, layout: Layout) -> str:
-    (a, b), ty = _operands(k, op, layout)
+    (a, b), ty = operands_of(k, op, layout)
     return settle(quotient(a, b, ty, op.operands[1]), ty, _result(op), k.helpers)
 
 
 @renders("neg")
 def _neg(k: Kernel, op: SSAOp, layout: Layout) -> str:
-    (a,), ty = _operands(k, op, layout)
+    (a,), ty = operands_of(k, op, layout)
     return negation(a, ty, plain=k.address_only(op))
 
 
 @renders("exp")
 def _exp(k: Kernel, op: SSAOp, layout: Layout) -> str:
-    (a,), ty = _operands(k, op, layout)
+    (a,), ty = operands_of(k, op, layout)
     text = f"exp({a})" if ty == F64 else f"expf({a})"
     return settle(text, ty, _result(op), k.helpers)
 
 
 @renders("maximum")
 def _maximum(k: Kernel, op: SSAOp, layout: Layout) -> str:
-    (a, b), ty = _operands(k, op, layout)
+    (a, b), ty = operands_of(k, op, layout)
     return extremum(">", a, b, ty)
 
 
 @renders("minimum")
 def _minimum(k: Kernel, op: SSAOp, layout: Layout) -> str:
-    (a, b), ty = _operands(k, op, layout)
+    (a, b), ty = operands_of(k, op, layout)
     return extremum("<", a, b, ty)
 
 
 @renders("cmp_lt")
 def _cmp_lt(k: Kernel, op: SSAOp, layout: Layout) -> str:
-    (a, b), _ = _operands(k, op, layout)
+    (a, b), _ = operands_of(k, op, layout)
     return f"({a} < {b})"
 
 
 @renders("and")
 def _and(k: Kernel, op: SSAOp, layout: Layout) -> str:
-    (a, b), ty = _operands(k, op, layout)
+    (a, b), ty = operands_of(k, op, layout)
     return f"({a} && {b})" if ty.is_bool() else f"({a} & {b})"
 
 
 @renders("select")
 def _select(k: Kernel, op: SSAOp, layout: Layout) -> str:
-    (condition, x, y), _ = _operands(k, op, layout)
+    (condition, x, y), _ = operands_of(k, op, layout)
     return f"({condition} ? {x} : {y})"
 
 
@@ -213,4 +213,4 @@ for _name in ("sum", "max", "min"):
     RENDERERS[_name] = reduction
 
 
-__all__ = ["RENDERERS", "Renderer", "renders", "value_type"]
+__all__ = ["RENDERERS", "Renderer", "operands_of", "renders", "value_type"]

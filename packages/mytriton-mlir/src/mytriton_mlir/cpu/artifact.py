@@ -8,7 +8,6 @@ when it is first needed.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import struct
 import threading
 import weakref
@@ -21,7 +20,7 @@ import mytriton.plugin_api as mt
 from mytriton.analysis.pointers import accessed_params
 
 from . import cache, fastpath
-from .emitter import Assumptions, default_assumptions, emit, entry_name
+from .emitter import STREAM_ALIGNMENT, Assumptions, default_assumptions, emit, entry_name
 from .llvm import Loaded, llvm
 from .pool import pool
 from .target import Target
@@ -177,10 +176,14 @@ class CompiledKernel:
                         exact = False
         streaming = False
         if total * self._bytes_stored > last_level_cache():
-            streaming = exact and any(
-                high - low > last_level_cache() and args[k].pointer % args[k].dtype.itemsize == 0
-                for k in self.streamed
-                for low, high in (by_parameter[k],)
+            streaming = (
+                exact
+                and self.streamed == self.stored
+                and all(
+                    high - low > last_level_cache() and args[k].pointer % STREAM_ALIGNMENT == 0
+                    for k in self.streamed
+                    for low, high in (by_parameter[k],)
+                )
             )
         if exact and not streaming and all(k == c for k, c in classes.items()):
             return None
@@ -218,8 +221,3 @@ def lower(function: mt.SSAFunction, target: Target) -> mt.Source:
     """The text of the usual variant; the function travels along for the others."""
     text = emit(function, target)
     return mt.Source(text, "MLIR", entry_name(function), {"function": function})
-
-
-def digest(*parts: str) -> str:
-    """A key from texts."""
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

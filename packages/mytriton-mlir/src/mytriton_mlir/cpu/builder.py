@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +62,8 @@ class Builder:
         self._count = 0
         self._constants: dict[tuple[str, str], Val] = {}
         self._constant_lines: list[str] = []
+        #: Whether it pays to write a short way for ordinary numbers beside the general one.
+        self.expect_ordinary = False
 
     # ------------------------------------------------------------------ levels
 
@@ -202,6 +204,34 @@ class Builder:
         """Both of one width."""
         width = a.width or b.width
         return self.spread(a, width), self.spread(b, width)
+
+    def rarely(
+        self,
+        lanes: Val,
+        x: Val,
+        usual: Callable[[Builder, Val], Val],
+        rare: Callable[[Builder, Val], Val],
+    ) -> Val:
+        """``usual(x)``, or ``rare(x)`` for all lanes when one of ``lanes`` is set."""
+        text = f"vector.reduction <or>, {lanes.name} : {lanes.type} into i1"
+        found = self.emit(text, "i1", 0, (lanes,))
+        outer = self.deepest((found, x))
+        bodies: list[list[str]] = []
+        for way in (rare, usual):
+            # Inside, everything is written at the level of the branch.
+            level = Level(outer.depth + 1)
+            self.levels.append(level)
+            result = way(self, Val(x.name, x.kind, x.width, level))
+            self.levels.pop()
+            self.line(level, f"scf.yield {result.name} : {result.type}")
+            bodies.append(level.lines)
+        name = self.name()
+        self.line(outer, f"{name} = scf.if {found.name} -> ({x.type}) {{")
+        outer.lines.extend(bodies[0])
+        self.line(outer, "} else {")
+        outer.lines.extend(bodies[1])
+        self.line(outer, "}")
+        return Val(name, x.kind, x.width, outer)
 
     def loop(
         self, level: Level, iv: str, bounds: tuple[Val, Val, Val],

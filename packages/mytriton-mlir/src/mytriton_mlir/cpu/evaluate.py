@@ -16,7 +16,8 @@ from mytriton.analysis.affine import Affine, BaseOf, Binary, Linear, Scalar
 from . import values
 from .builder import Builder, Level, Val
 from .lowerings import ELEMENTWISE
-from .tile import AxisMap, Tile, contiguous_strides, normal, trailing
+from .rules import ROUNDED, RULES
+from .tile import AxisMap, Tile, contiguous_strides, dropped, normal, trailing
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Evaluator:
                 if isinstance(operand, mt.SSAValue):
                     found.append((operand, trailing(amap, mt.shape_of(operand.ty)), r))
         elif item.opcode == "expand_dims" and isinstance(item.operands[0], mt.SSAValue):
-            found.append((item.operands[0], _dropped(amap, item.attrs["axis"]), r))
+            found.append((item.operands[0], dropped(amap, item.attrs["axis"]), r))
         return found
 
     def _compute(self, value: mt.SSAValue, amap: AxisMap, r: int) -> Val:
@@ -282,7 +283,7 @@ class Evaluator:
         item = self.makers[operand.id]
         if operand.id not in self.buffers and isinstance(item, mt.SSAOp):
             if item.opcode == "expand_dims":
-                return self.parts(item.operands[0], _dropped(amap, item.attrs["axis"]), r)
+                return self.parts(item.operands[0], dropped(amap, item.attrs["axis"]), r)
             if item.opcode == "addptr":
                 inner, offset_of = item.operands
                 assert inner is not None
@@ -338,67 +339,3 @@ def _pointee(operand: mt.SSAOperand) -> mt.ScalarType:
     element = mt.element_of(operand.ty)
     assert isinstance(element, mt.PointerType)
     return element.element
-
-
-def _dropped(amap: AxisMap, axis: int) -> AxisMap:
-    return (*amap[:axis], *amap[axis + 1 :])
-
-
-def _arange(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
-    (axis,) = amap
-    start = e.b.constant(op.attrs["start"], "i32")
-    if axis is None:
-        return start
-    at = e.b.cast("arith.trunci", e.position(axis, r), "i32")
-    first = e.b.binary("arith.addi", at, start) if op.attrs["start"] else at
-    if axis != e.tile.axis:
-        return first
-    return e.b.binary("arith.addi", first, e.b.iota("i32", e.tile.width))
-
-
-def _full(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
-    return e.converted(op.operands[0], op.attrs["dtype"], (), 0)
-
-
-def _zeros(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
-    return values.literal(e.b, 0, op.attrs["dtype"])
-
-
-def _cast(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
-    return e.converted(op.operands[0], op.attrs["dtype"], amap, r)
-
-
-def _expand_dims(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
-    return e.value(op.operands[0], _dropped(amap, op.attrs["axis"]), r)
-
-
-def _program_id(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
-    return e.program_ids[op.attrs["axis"]]
-
-
-def _squeezed(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
-    """A reduction of one element (the plan makes the others roots)."""
-    operand, axis = op.operands[0], op.attrs.get("axis")
-    assert operand is not None
-    if axis is None:
-        return e.value(operand, (None,) * len(mt.shape_of(operand.ty)), r)
-    return e.value(operand, (*amap[:axis], None, *amap[axis:]), r)
-
-
-def _load(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
-    from .memory import load
-
-    return load(e, op, amap, r)
-
-
-#: Operations that are no elementwise function of their operands.
-RULES: dict[str, Callable[[Evaluator, mt.SSAOp, AxisMap, int], Val]] = {
-    "arange": _arange, "full": _full, "zeros": _zeros, "empty": _zeros, "cast": _cast,
-    "expand_dims": _expand_dims, "program_id": _program_id, "load": _load,
-    "sum": _squeezed, "max": _squeezed, "min": _squeezed,
-}  # fmt: skip
-
-#: Operations whose result may need rounding to a 16-bit float.
-ROUNDED = frozenset(
-    {"add", "sub", "mul", "div", *ELEMENTWISE} - {"neg", "maximum", "minimum", "select"}
-)

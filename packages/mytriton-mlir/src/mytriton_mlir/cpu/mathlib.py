@@ -47,21 +47,47 @@ def exp(b: Builder, x: Val) -> Val:
     return _exp64(b, x) if x.kind == "f64" else _exp32(b, x)
 
 
+_EXP32_TAIL = (
+    1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
+    5.0000001201e-1,
+)  # fmt: skip
+
+
 def _exp32(b: Builder, x: Val) -> Val:
+    if x.width and b.expect_ordinary:
+        # Nearly all arguments give ordinary numbers: their power of two is an addition to the
+        # exponent. One strange lane (NaN counts) sends the vector the long way.
+        size = b.unary("math.absf", x)
+        strange = b.compare("arith.cmpf", "uge", size, b.constant(87.0, "f32", x.width))
+        return b.rarely(strange, x, _exp32_ordinary, _exp32_any)
+    return _exp32_any(b, x)
+
+
+def _exp32_reduced(b: Builder, x: Val) -> tuple[Val, Val, Val]:
+    """``exp`` of what is left of ``x`` after a multiple ``k`` of ln(2); ``k``, and ``k`` shifted into
+    the mantissa of a large number."""
     w = x.width
-    x = clamp(b, x, -104.0, 88.8)
     # Adding 1.5 * 2**23 rounds to the nearest whole number.
     magic = b.constant(12582912.0, "f32", w)
-    k = b.binary("arith.subf", b.fma(x, b.constant(1.44269504088896341, "f32", w), magic), magic)
+    shifted = b.fma(x, b.constant(1.44269504088896341, "f32", w), magic)
+    k = b.binary("arith.subf", shifted, magic)
     r = b.fma(k, b.constant(-0.693359375, "f32", w), x)
     r = b.fma(k, b.constant(2.12194440e-4, "f32", w), r)
-    tail = polynomial(
-        b, r,
-        (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
-         5.0000001201e-1),
-    )  # fmt: skip
+    tail = polynomial(b, r, _EXP32_TAIL)
     e = b.fma(tail, b.binary("arith.mulf", r, r), r)
-    e = b.binary("arith.addf", e, b.constant(1.0, "f32", w))
+    return b.binary("arith.addf", e, b.constant(1.0, "f32", w)), k, shifted
+
+
+def _exp32_ordinary(b: Builder, x: Val) -> Val:
+    e, _, shifted = _exp32_reduced(b, x)
+    bits = b.cast("arith.bitcast", shifted, "i32")
+    power = b.binary("arith.shli", bits, b.constant(23, "i32", x.width))
+    found = b.binary("arith.addi", b.cast("arith.bitcast", e, "i32"), power)
+    return b.cast("arith.bitcast", found, "f32")
+
+
+def _exp32_any(b: Builder, x: Val) -> Val:
+    e, k, _ = _exp32_reduced(b, clamp(b, x, -104.0, 88.8))
     return scale_by_power(b, e, k)
 
 

@@ -239,8 +239,9 @@ def _load_first(e: Evaluator, access: Access, fill: Val, count: Val, at: Level) 
     return e.load_at(staging, access.kind, fill.width, level)
 
 
-def store(e: Evaluator, op: mt.SSAOp, val: Val, amap: AxisMap, r: int, streaming: bool) -> None:
-    """Write ``val`` (as held) to the lanes that the mask lets through."""
+def store(e: Evaluator, op: mt.SSAOp, val: Val, amap: AxisMap, r: int, streaming: int = 0) -> None:
+    """Write ``val`` (as held) to the lanes that the mask lets through. ``streaming``: past the
+    caches, with strips aligned to so many bytes."""
     ptr, _, mask = op.operands
     access = Access(e, ptr, mask, amap, r)
     level = e.b.level
@@ -274,11 +275,11 @@ def _store_if(e: Evaluator, access: Access, val: Val, level: Level) -> None:
     level.lines += [f"{pad}scf.if {access.mask.name} {{", f"{pad}  {text}", f"{pad}}}"]
 
 
-def _store_run(e: Evaluator, access: Access, val: Val, level: Level, streaming: bool) -> None:
+def _store_run(e: Evaluator, access: Access, val: Val, level: Level, streaming: int = 0) -> None:
     address, b = access.address(), e.b
     if access.mask is None:
         hint = ", nontemporal" if streaming else ""
-        align = access.ty.itemsize if streaming else 1
+        align = streaming or 1
         attributes = f"{{alignment = {align} : i64{hint}}}"
         b.line(level, f"llvm.store {val.name}, {address.name} {attributes} : {val.type}, !llvm.ptr")
     elif (count := access.prefix()) is not None:

@@ -190,9 +190,9 @@ class Nest:
             return carried
         b, tile = self.b, self.tile
         tile.assumed = []
-        tile.full = True
+        tile.full = b.expect_ordinary = True
         full = self._strip(axis, carried)
-        tile.full = False
+        tile.full = b.expect_ordinary = False
         start, end, by = (b.constant(n, "i64") for n in (low, high, step))
         if not tile.assumed:
             return self._close(full, (start, end, by), carried)

@@ -166,6 +166,8 @@ class Planner:
                 continue
             if mt.is_pointer(arg.ty):
                 return ()
+            if arg.id in facts.affine.linear and self._used_outside(loop, result):
+                return ()  # what follows may need its base, which a tile would keep to itself
             shapes.add(mt.shape_of(arg.ty))
             if not mt.shape_of(arg.ty):
                 # A scalar that only the loop itself uses is no obstacle.

@@ -17,7 +17,9 @@ import sys
 import threading
 from typing import Any
 
-from .llvm import Loaded, llvm
+from . import cache
+from .llvm import LLVMError, Loaded, llvm
+from .target import host
 
 #: Offsets in the state, each on a cache line of its own.
 _SEQ, _NEXT, _ACTIVE, _JOB, _STATUS, _SLEEPERS, _BUSY, _LIMIT, _IDS = range(0, 9 * 64, 64)
@@ -239,10 +241,8 @@ class Pool:
     """The workers of this process, and the function that launches through them."""
 
     def __init__(self) -> None:
-        from .compile import ir_to_object
-
         entry = "mytriton_pool"
-        self._loaded: Loaded = llvm().load(ir_to_object(_source(entry)), entry)
+        self._loaded: Loaded = _load(_source(entry), entry)
         self._worker = llvm().address(f"{entry}_worker")
         #: ``run(descriptor) -> status``; releases the GIL.
         self.run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(self._loaded.address)
@@ -282,6 +282,22 @@ class Pool:
         detach.argtypes = [ctypes.c_uint64]
         detach(thread)
         return True
+
+
+def _load(source: str, entry: str) -> Loaded:
+    """The pool's code, from the disk or compiled."""
+    key = cache.key(source, host())
+    code = cache.get(key)
+    if code is not None:
+        try:
+            return llvm().load(code, entry)
+        except LLVMError:
+            cache.drop(key)
+    from .compile import ir_to_object
+
+    code = ir_to_object(source)
+    cache.put(key, code)
+    return llvm().load(code, entry)
 
 
 def _supported() -> bool:

@@ -61,3 +61,8 @@ def contiguous_strides(shape: tuple[int, ...]) -> Iterator[int]:
         found.append(stride)
         stride *= extent
     return reversed(found)
+
+
+def dropped(amap: AxisMap, axis: int) -> AxisMap:
+    """The map without an axis."""
+    return (*amap[:axis], *amap[axis + 1 :])

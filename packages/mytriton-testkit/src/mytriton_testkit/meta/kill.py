@@ -1,6 +1,6 @@
 """Which mutants the suite tells from the right backend. ``python -m mytriton_testkit.meta.kill``.
 
-For each mutant only cases whose generated text the mistake changes are run: those named after the
+For each mutant only cases whose generated text the mistake changes are run: those about the
 operation, then the others; one of each kernel before the next of any, short texts first. The first
 that is not right kills it; a mutant survives all of them.
 """
@@ -20,6 +20,12 @@ from ..suite.runner import Run, Settings
 from .mutants import Mutant, MutantBackend, all_mutants
 
 PLUGIN = "mytriton_testkit.meta.mutants:PLUGINS."
+#: Parts of the ids of cases that are about an operation: they are run first.
+NEAR = {
+    "cmp_lt": ("compare", "i64"), "program_id": ("grid",), "addptr": ("memory", "i64"),
+    "load": ("mask",), "store": ("mask", "order"), "for": ("loop", "carried"),
+    "yield": ("carried", "loop"), "mul": ("mul", "i64"), "": ("order", "grid", "scalar"),
+}  # fmt: skip
 
 
 @dataclass
@@ -87,7 +93,8 @@ class Killer:
         cases = self._changed(mutant)
         result.changed = len(cases)
         self._pool.switch(PLUGIN + mutant.id.replace(".", "__"))
-        named = [c for c in cases if mutant.op.partition("_")[0] in c.id] if mutant.op else []
+        near = NEAR.get(mutant.op, (mutant.op,))
+        named = [c for c in cases if any(part in c.id for part in near)]
         rest = [c for c in cases if c not in named]
         for case in (*self._varied(named), *self._varied(rest)):
             result.run += 1

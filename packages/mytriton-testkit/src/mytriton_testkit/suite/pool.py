@@ -183,7 +183,9 @@ class Pool:
     def run(self, job: Job) -> JobResult:
         """Do one job."""
         if self.exhausted:
-            return JobResult(job, None, [], "abandoned", f"not run: {self.deaths} workers died before")
+            return JobResult(
+                job, None, [], "abandoned", f"not run: {self.deaths} workers died before"
+            )
         worker = self._worker()
         result = worker.run(job, self._timeout * len(job.launches))
         with self._lock:

@@ -222,7 +222,11 @@ class Run:
         order = {case.id: n for n, case in enumerate(self.cases)}
         rows = sorted(self.results.values(), key=lambda r: order[r.id])
         target = self.target
-        core = [self._core[c.id] for c in self.cases if c.level == "core" and not self._newer(c)]
+        core = [
+            self._core[c.id]
+            for c in self.cases
+            if c.id in self._core and c.level == "core" and not self._newer(c)
+        ]
         report = Report(
             target.name, target.dist, target.version, self.edition, self.level, self.stage, rows,
             feature_rows(rows, self._states()), versions_of(target), _devices(target),

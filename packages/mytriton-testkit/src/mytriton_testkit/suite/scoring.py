@@ -47,7 +47,7 @@ def observe(
 
 def cases_first(result: JobResult) -> str:
     """The case of the first launch."""
-    return result.job.launches[0].case
+    return str(result.job.launches[0].case)
 
 
 def _observe_launch(

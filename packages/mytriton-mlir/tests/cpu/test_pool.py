@@ -1,0 +1,122 @@
+"""Threads: results, concurrency, fork, failure to start, and the variable."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import mytriton as triton
+import mytriton.language as tl
+from mytriton_mlir.cpu import pool
+
+
+@triton.jit
+def work_kernel(x, out, n, trips, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + offs, mask=offs < n)
+    for k in range(trips):
+        v = v * 0.5 + 1.0
+    tl.store(out + offs, v, mask=offs < n)
+
+
+def launch(x, trips=50, block=256):
+    out = np.empty_like(x)
+    work_kernel.with_backend("mlir-cpu")[(triton.cdiv(x.size, block),)](
+        x, out, x.size, trips, BLOCK=block
+    )
+    return out
+
+
+@pytest.fixture
+def threads():
+    before = pool.pool().threads
+    yield pool.set_num_threads
+    pool.set_num_threads(before)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_every_program_runs_once(threads, count):
+    threads(count)
+    x = np.arange(100_000, dtype="f")
+    want = launch(x, trips=3)
+    for _ in range(200):
+        np.testing.assert_array_equal(launch(x, trips=3), want)
+
+
+def test_launches_from_many_python_threads(threads):
+    threads(3)
+    wrong = []
+
+    def loop(seed):
+        x = np.random.default_rng(seed).random(50_000, dtype="f")
+        want = launch(x)
+        for _ in range(50):
+            if not np.array_equal(launch(x), want):
+                wrong.append(seed)
+
+    workers = [threading.Thread(target=loop, args=(k,)) for k in range(6)]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join()
+    assert not wrong
+
+
+def test_a_long_launch_blocks_no_other(threads):
+    threads(2)
+    x = np.zeros(4096, "f")
+    launch(x)
+    done = threading.Event()
+
+    def long():
+        launch(x, trips=20_000_000)
+        done.set()
+
+    worker = threading.Thread(target=long)
+    worker.start()
+    time.sleep(0.02)
+    short = 0
+    while not done.is_set() and short < 20:
+        launch(x, trips=1)
+        short += 1
+    worker.join()
+    assert short == 20
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_launches():
+    x = np.arange(1 << 20, dtype="f")
+    want = launch(x)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(launch(x), want) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    np.testing.assert_array_equal(launch(x), want)
+
+
+def test_the_variable(monkeypatch):
+    monkeypatch.setenv("MYTRITON_NUM_THREADS", "3")
+    assert pool.wanted_threads() == 3
+    monkeypatch.setenv("MYTRITON_NUM_THREADS", "many")
+    with pytest.raises(ValueError, match="positive number"):
+        pool.wanted_threads()
+    with pytest.raises(ValueError, match="at least 1"):
+        pool.set_num_threads(0)
+
+
+def test_a_process_that_used_workers_ends():
+    code = (
+        "import numpy as np; from test_pool import launch\n"
+        "x = np.ones(1 << 20, 'f')\n"
+        "for _ in range(20): launch(x)\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, timeout=60, cwd=os.path.dirname(__file__),
+        env=os.environ | {"MYTRITON_NUM_THREADS": "4"},
+    )  # fmt: skip

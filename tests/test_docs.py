@@ -25,7 +25,9 @@ def test_python_blocks_run(page, tmp_path):
     assert blocks
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks) + CHECK[page])
-    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 

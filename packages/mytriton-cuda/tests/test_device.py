@@ -92,7 +92,9 @@ class FakeModule:
 class Array:
     """An array on a device, as far as anybody looks."""
 
-    def __init__(self, dtype: str = "<f4", shape: Any = (4, 8), strides: Any = None, index: int = 0):
+    def __init__(
+        self, dtype: str = "<f4", shape: Any = (4, 8), strides: Any = None, index: int = 0
+    ):
         self.__cuda_array_interface__ = {
             "data": (4096, False), "typestr": dtype, "shape": shape, "strides": strides, "version": 3,
         }  # fmt: skip
@@ -185,8 +187,13 @@ def test_arguments_are_passed_with_their_exact_types(provider: CudaProvider) -> 
 
 def test_runs_on_the_device_and_stream_of_the_arrays(provider: CudaProvider) -> None:
     function = ready(provider, index=1)
-    provider.launch(function, (1, 1, 1), (32, 1, 1), pack_arguments([PointerType(F32)], [view(index=1)]))
-    assert [e[:2] for e in LOG if e[0] in ("device", "stream")][-2:] == [("device", 1), ("stream", "cupy")]
+    provider.launch(
+        function, (1, 1, 1), (32, 1, 1), pack_arguments([PointerType(F32)], [view(index=1)])
+    )
+    assert [e[:2] for e in LOG if e[0] in ("device", "stream")][-2:] == [
+        ("device", 1),
+        ("stream", "cupy"),
+    ]
 
 
 def test_pytorchs_stream(provider: CudaProvider, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,9 @@ def _table(definitions: list[OpDef]) -> str:
     rows = ["| operation | feature id | effects | elementwise |", "|---|---|---|---|"]
     for op in definitions:
         elementwise = "yes" if op.elementwise else ""
-        rows.append(f"| [`{op.name}`](#{op.name}) | `{op.feature_id}` | {_effects(op)} | {elementwise} |")
+        rows.append(
+            f"| [`{op.name}`](#{op.name}) | `{op.feature_id}` | {_effects(op)} | {elementwise} |"
+        )
     return "\n".join(rows) + "\n"
 
 

@@ -62,25 +62,31 @@ COLUMN = st.sampled_from(
         "tl.full((16, 1), s, tl.int32)",
     ]
 )
-ROW = st.sampled_from(["tl.arange(0, 8)[None, :]", "tl.zeros((1, 8), tl.int32)", "tl.arange(8, 16)[None, :]"])
+ROW = st.sampled_from(
+    ["tl.arange(0, 8)[None, :]", "tl.zeros((1, 8), tl.int32)", "tl.arange(8, 16)[None, :]"]
+)
 EXPRESSIONS = st.recursive(
     st.one_of(PIECES, COLUMN, ROW),
-    lambda inner: st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})"),
+    lambda inner: st.tuples(inner, st.sampled_from("+-*"), inner).map(
+        lambda p: f"({p[0]} {p[1]} {p[2]})"
+    ),
     max_leaves=7,
 )
 
 
 @settings(max_examples=150, deadline=None)
-@given(expression=EXPRESSIONS, s=st.sampled_from([0, 8, 16, 48, 3]), t=st.sampled_from([1, 2, 4, 7]))
+@given(
+    expression=EXPRESSIONS, s=st.sampled_from([0, 8, 16, 48, 3]), t=st.sampled_from([1, 2, 4, 7])
+)
 def test_every_claim_is_true(kernels, expression, s, t):
     kernel = kernels(
-        "def kernel(out, s, t):\n"
-        f"    v = {expression} + 0 * s\n"
-        "    tl.store(out + v, v)\n"
+        f"def kernel(out, s, t):\n    v = {expression} + 0 * s\n    tl.store(out + v, v)\n"
     )
     out = np.zeros(1, np.int32)
     compiled = kernel.compile(out, s, t)
-    function = SSAFunction("kernel", (), [i for i in compiled.unoptimised.body if i.opcode in INTEGER])
+    function = SSAFunction(
+        "kernel", (), [i for i in compiled.unoptimised.body if i.opcode in INTEGER]
+    )
     info = axis_info(function, {"s": (s & -s) or 1 << 20, "t": t & -t})
     for item in walk(function.body):
         assert len(info[item.result.id].contiguity) == max(1, len(shape_of(item.result.ty)))
@@ -102,7 +108,9 @@ def kernels(tmp_path_factory):
     def make(text):
         name = f"axis_{next(numbers)}"
         path = folder / f"{name}.py"
-        path.write_text("import mytriton as triton\nimport mytriton.language as tl\n@triton.jit\n" + text)
+        path.write_text(
+            "import mytriton as triton\nimport mytriton.language as tl\n@triton.jit\n" + text
+        )
         spec = importlib.util.spec_from_file_location(name, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -80,7 +80,16 @@ def test_every_name_is_a_type() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("256", 256), ("0.5", 0.5), ("true", True), ("None", None), ("(1, 2)", (1, 2)), ("'a'", "a"), ("fast", "fast"), ("a b", "a b")],
+    [
+        ("256", 256),
+        ("0.5", 0.5),
+        ("true", True),
+        ("None", None),
+        ("(1, 2)", (1, 2)),
+        ("'a'", "a"),
+        ("fast", "fast"),
+        ("a b", "a b"),
+    ],
 )
 def test_compile_time_values(text: str, value: object) -> None:
     assert parse_value(text) == value

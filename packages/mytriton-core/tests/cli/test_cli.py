@@ -52,18 +52,33 @@ def test_backends_plain(install: Any, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["backends"]) == OK
     out = capsys.readouterr().out
     rows = rows_of(out)
-    assert out.splitlines()[0].split() == ["BACKEND", "VERSION", "STATE", "DEVICES", "REASON", "HOW", "TO", "FIX"]
+    assert out.splitlines()[0].split() == [
+        "BACKEND",
+        "VERSION",
+        "STATE",
+        "DEVICES",
+        "REASON",
+        "HOW",
+        "TO",
+        "FIX",
+    ]
     assert rows["good"].split() == ["good", "2.1.0", "discovered", "cpu"]
     assert rows["gpu"].split() == ["gpu", "2.1.0", "discovered", "gpu"]
     assert rows["interpreter"].split()[2:] == ["ready", "cpu"]
-    assert "incompatible" in rows["oldcore"] and "requires mytriton-core>=0.5,<0.6" in rows["oldcore"]
-    assert rows["cuda"].endswith("pip install mytriton-cuda (add [cuda12] or [cuda13] to match your driver)")
+    assert (
+        "incompatible" in rows["oldcore"] and "requires mytriton-core>=0.5,<0.6" in rows["oldcore"]
+    )
+    assert rows["cuda"].endswith(
+        "pip install mytriton-cuda (add [cuda12] or [cuda13] to match your driver)"
+    )
     assert "conflict" in rows["dup"] and rows["dup"].endswith("pip uninstall acme-dup-two")
     assert "\x1b" not in out
     assert [m for m in sys.modules if m.startswith("acme_") and not m.endswith("_info")] == []
 
 
-def test_backends_json(install: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backends_json(
+    install: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     install("acme-good", "acme-slow", "acme-badinfo")
     monkeypatch.setenv("MYTRITON_DISABLE_BACKENDS", "good")
     assert main(["backends", "--json"]) == OK
@@ -128,7 +143,11 @@ def test_doctor_hang(install: Any, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "state", "texts"),
     [
-        ("broken", "broken", ["Traceback (most recent call last)", "RuntimeError: the plugin is out of order"]),
+        (
+            "broken",
+            "broken",
+            ["Traceback (most recent call last)", "RuntimeError: the plugin is out of order"],
+        ),
         ("needy", "broken", ["MT-B03", 'pip install "acme-needy[native]"']),
         ("exit", "broken", ["SystemExit: 3"]),
         ("typo", "broken", ["MT-B09: plugin acme-typo: hook 'mytriton_clame' does not exist"]),
@@ -198,7 +217,9 @@ class Fake:
         return self.tools.function("fake"), self.tools.launch("cpu")
 
 
-def test_explain_passes_arguments_on(tools: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_passes_arguments_on(
+    tools: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from mytriton.cli import explain
 
     kernel = Fake(tools)
@@ -206,7 +227,15 @@ def test_explain_passes_arguments_on(tools: Any, monkeypatch: pytest.MonkeyPatch
     words = ["explain", "a.py:k", "--arg", "x=f32[10]", "--arg", "n=10", "--constexpr", "B=256"]
     words += ["--constexpr", "F=true", "--constexpr", "M=fast", "--constexpr", "S=(1, 2)"]
     assert main([*words, "--option", "num_warps=4"]) == OK
-    assert kernel.seen == {"x": "f32[10]", "n": "10", "B": 256, "F": True, "M": "fast", "S": (1, 2), "num_warps": 4}
+    assert kernel.seen == {
+        "x": "f32[10]",
+        "n": "10",
+        "B": 256,
+        "F": True,
+        "M": "fast",
+        "S": (1, 2),
+        "num_warps": 4,
+    }
     assert "fake runs on interpreter" in capsys.readouterr().out
 
 
@@ -244,12 +273,32 @@ def test_explain_no(kernels: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["{}:other"], "has no kernel 'other'"),
         (["{}:add", "--arg", "x"], "'x' is not NAME=VALUE"),
         (["{}:add", "--arg", "x=1", "--constexpr", "x=2"], "'x' is given twice"),
-        (["{}:add", "--arg", "x=f33[2]", "--arg", "y=1", "--arg", "out=1", "--arg", "n=1", "--arg", "BLOCK=2"], "argument 'x': 'f33' in 'f33[2]' is not a dtype; closest: f32"),
+        (
+            [
+                "{}:add",
+                "--arg",
+                "x=f33[2]",
+                "--arg",
+                "y=1",
+                "--arg",
+                "out=1",
+                "--arg",
+                "n=1",
+                "--arg",
+                "BLOCK=2",
+            ],
+            "argument 'x': 'f33' in 'f33[2]' is not a dtype; closest: f32",
+        ),
         (["{}:add", "--arg", "z=1"], "z"),
-        (["{}:add", *ARGS, "--constexpr", "BLOCK=2", "--grid", "a"], "--grid takes one to three non-negative integers, got 'a'"),
+        (
+            ["{}:add", *ARGS, "--constexpr", "BLOCK=2", "--grid", "a"],
+            "--grid takes one to three non-negative integers, got 'a'",
+        ),
     ],
 )
-def test_explain_usage(kernels: str, capsys: pytest.CaptureFixture[str], words: list[str], text: str) -> None:
+def test_explain_usage(
+    kernels: str, capsys: pytest.CaptureFixture[str], words: list[str], text: str
+) -> None:
     assert main(["explain", *(w.format(kernels) if "{}" in w else w for w in words)]) == USAGE
     captured = capsys.readouterr()
     assert text in captured.err
@@ -266,7 +315,12 @@ def test_explain_a_file_that_fails(tmp_path: Path, capsys: pytest.CaptureFixture
 # ------------------------------------------------------------------ info
 
 
-def test_info(install: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_info(
+    install: Any,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
     install("acme-good", "acme-observer")
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "a").write_bytes(b"12345")
@@ -275,13 +329,27 @@ def test_info(install: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     monkeypatch.setenv("MYTRITON_GOOD_LEVEL", "9")
     assert main(["info"]) == OK
     out = capsys.readouterr().out
-    for text in ("mytriton-core", "numpy", "pluggy", "hook API", "good 2.1.0 [acme-good]", "observer [acme-observer 2.1.0]",
-                 "MYTRITON_OPT_LEVEL", "MYTRITON_BACKENDS  nothing reads this; closest: MYTRITON_BACKEND", "1 files"):
+    for text in (
+        "mytriton-core",
+        "numpy",
+        "pluggy",
+        "hook API",
+        "good 2.1.0 [acme-good]",
+        "observer [acme-observer 2.1.0]",
+        "MYTRITON_OPT_LEVEL",
+        "MYTRITON_BACKENDS  nothing reads this; closest: MYTRITON_BACKEND",
+        "1 files",
+    ):
         assert text in out
     assert "MYTRITON_GOOD_LEVEL        '9'" in out
     assert main(["info", "--json"]) == OK
     found = json.loads(capsys.readouterr().out)
-    assert found["cache"] == {"folder": str(tmp_path / "cache"), "exists": True, "files": 1, "bytes": 5}
+    assert found["cache"] == {
+        "folder": str(tmp_path / "cache"),
+        "exists": True,
+        "files": 1,
+        "bytes": 5,
+    }
     assert found["variables"]["MYTRITON_BACKEND"] is None
     assert [m for m in sys.modules if m.startswith("acme_") and not m.endswith("_info")] == []
 
@@ -315,7 +383,9 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pipe_that_closes(tools: Any, tmp_path: Path) -> None:
-    done = tools.python("import sys, mytriton.cli; sys.exit(mytriton.cli.main(['info']))", env={"NO_COLOR": "1"})
+    done = tools.python(
+        "import sys, mytriton.cli; sys.exit(mytriton.cli.main(['info']))", env={"NO_COLOR": "1"}
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -43,7 +43,9 @@ def boxes(tools: Any, tmp_path: Path) -> Any:
         site = tmp_path / "boxes"
         module = "acme_" + dist.replace("-", "_")
         tools.write_dist(site, dist, {"mytriton.devices": {entry: f"{module}:{value}"}})
-        (site / f"{module}.py").write_text(PROVIDER.replace("WORD", repr(word)) + "provider = Provider()\n")
+        (site / f"{module}.py").write_text(
+            PROVIDER.replace("WORD", repr(word)) + "provider = Provider()\n"
+        )
         if str(site) not in sys.path:
             sys.path.insert(0, str(site))
         selection.refresh_backends()
@@ -163,18 +165,26 @@ def test_errors(boxes: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         device_provider("tpu")
     boxes("box-one", "box", "real")
     boxes("box-two", "box", "other")
-    with pytest.raises(DeviceError, match="several distributions provide device kind 'box': box-one 1.0, box-two 1.0"):
+    with pytest.raises(
+        DeviceError,
+        match="several distributions provide device kind 'box': box-one 1.0, box-two 1.0",
+    ):
         device_provider("box")
     assert owner_of(type("Box", (), {})()) is None
     monkeypatch.setenv("MYTRITON_EMULATE", "1")
-    with pytest.raises(DeviceError, match="the emulator of device kind 'box'. Install one: pip install mytriton-testkit"):
+    with pytest.raises(
+        DeviceError,
+        match="the emulator of device kind 'box'. Install one: pip install mytriton-testkit",
+    ):
         device_provider("box")
 
 
 def test_broken_provider(boxes: Any, tmp_path: Path) -> None:
     boxes("box-one", "box", "real")
     (tmp_path / "boxes" / "acme_box_one.py").write_text("import acme_no_such_module\n")
-    with pytest.raises(DeviceError, match="box-one 1.0. failed to load: ModuleNotFoundError") as caught:
+    with pytest.raises(
+        DeviceError, match="box-one 1.0. failed to load: ModuleNotFoundError"
+    ) as caught:
         device_provider("box")
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)
     (tmp_path / "boxes" / "acme_box_one.py").write_text("Provider = dict\n")
@@ -182,7 +192,9 @@ def test_broken_provider(boxes: Any, tmp_path: Path) -> None:
     import importlib
 
     importlib.invalidate_caches()
-    with pytest.raises(DeviceError, match="acme_box_one:Provider is not a provider of device kind 'box'"):
+    with pytest.raises(
+        DeviceError, match="acme_box_one:Provider is not a provider of device kind 'box'"
+    ):
         device_provider("box")
 
 

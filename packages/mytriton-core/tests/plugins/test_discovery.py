@@ -85,7 +85,12 @@ def test_slow_info_is_noted(install: Any) -> None:
     ],
 )
 def test_blocked(
-    install: Any, tools: Any, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, reason: str
+    install: Any,
+    tools: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    reason: str,
 ) -> None:
     install("acme-good")
     monkeypatch.setenv(variable, value)
@@ -253,7 +258,10 @@ def test_interrupts_pass(tools: Any, install: Any, error: str) -> None:
     ("info", "text"),
     [
         ("INFO = 3", "its backend info must be a BackendInfo, got int"),
-        ("from mytriton.plugin_api import BackendInfo\nINFO = BackendInfo('bad', '')", "its backend info is called 'bad', its entry point 'good'"),
+        (
+            "from mytriton.plugin_api import BackendInfo\nINFO = BackendInfo('bad', '')",
+            "its backend info is called 'bad', its entry point 'good'",
+        ),
     ],
 )
 def test_wrong_info(install: Any, info: str, text: str) -> None:
@@ -297,7 +305,9 @@ def test_nothing_says_what_it_is(install: Any) -> None:
     points = site / "acme_good-2.1.0.dist-info" / "entry_points.txt"
     points.write_text("[mytriton.backends]\ngood = acme_good\n")
     selection.refresh_backends()
-    with pytest.raises(PluginInterfaceError, match="neither an entry point in mytriton.backend_info nor"):
+    with pytest.raises(
+        PluginInterfaceError, match="neither an entry point in mytriton.backend_info nor"
+    ):
         selection.named("good")
 
 
@@ -352,7 +362,9 @@ print(json.dumps([len(records), scanned, time.perf_counter() - start]))
 """
     best = min((tools.json(code, site) for _ in range(3)), key=lambda r: r[2])
     count, scanned, listed = best
-    print(f"\n{count} backends: {scanned * 1e3:.1f} ms to scan, {listed * 1e3:.1f} ms with their info")
+    print(
+        f"\n{count} backends: {scanned * 1e3:.1f} ms to scan, {listed * 1e3:.1f} ms with their info"
+    )
     record_property("listing_ms", listed * 1e3)
     assert count == 101
     assert listed < 0.5

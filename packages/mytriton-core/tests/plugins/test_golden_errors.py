@@ -76,7 +76,9 @@ def found(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
     import sys
 
     conftest: Any = next(
-        m for m in list(sys.modules.values()) if getattr(m, "__file__", "") == str(Path(__file__).with_name("conftest.py"))
+        m
+        for m in list(sys.modules.values())
+        if getattr(m, "__file__", "") == str(Path(__file__).with_name("conftest.py"))
     )
     site = conftest.make_site(tmp_path_factory.mktemp("golden"), "*")
     done = conftest.run_python(PROGRAM, site, args=(",".join(NAMES),))
@@ -127,7 +129,9 @@ def test_text(found: Any, name: str) -> None:
 
 def test_the_line_that_asked_is_named(found: Any) -> None:
     text = found["context"]["text"]
-    assert text.startswith("MT-B01: no backend is called 'cdua' (asked for by use_backend at <string>:")
+    assert text.startswith(
+        "MT-B01: no backend is called 'cdua' (asked for by use_backend at <string>:"
+    )
     assert found["context"]["requested_by"].startswith("use_backend at <string>:")
 
 
@@ -139,11 +143,17 @@ MT-B05: no backend can run 'softmax' for this launch. Needs: dtype.f32, op.add, 
 def test_nothing_claims(found: Any) -> None:
     lines = found["nothing"]["text"].splitlines()
     assert lines[0] == NOBODY.splitlines()[0]
-    rest = {line.split()[0]: line.strip() for line in lines[1:] if not line.strip().startswith(("dup", "interpreter"))}
+    rest = {
+        line.split()[0]: line.strip()
+        for line in lines[1:]
+        if not line.strip().startswith(("dup", "interpreter"))
+    }
     assert rest["gpu"] == "gpu 2.1.0 cannot launch: no Acme GPU. plug one in"
     assert rest["good"] == "good 2.1.0 declined: x is on 'gpu', arrays on 'cpu' needed"
     assert rest["broken"].startswith("broken 2.1.0 broken: MT-B03: backend 'broken'")
-    assert rest["future"].startswith("future 2.1.0 incompatible: backend 'future' (acme-future 2.1.0)")
+    assert rest["future"].startswith(
+        "future 2.1.0 incompatible: backend 'future' (acme-future 2.1.0)"
+    )
     assert "  interpreter 0.3.1 declined: x is on 'gpu', arrays on 'cpu' needed" in lines
     assert len([line for line in lines if line.startswith("  dup ")]) == 2
 
@@ -184,7 +194,7 @@ def test_type_and_attributes(found: Any, name: str, kind: str, also: list[str]) 
     ("name", "cause"),
     [
         ("broken", "RuntimeError('the plugin is out of order')"),
-        ("needy", 'ModuleNotFoundError("No module named \'acme_native_lib\'")'),
+        ("needy", "ModuleNotFoundError(\"No module named 'acme_native_lib'\")"),
         ("exit", "SystemExit(3)"),
         ("badinfo", "ZeroDivisionError('division by zero')"),
         ("badprobe", "OSError('libacme.so.1: cannot open shared object file')"),
@@ -216,7 +226,9 @@ OBSERVERS = [
 ]
 
 
-def test_a_launch_and_the_command_line_with_everything_installed(tools: Any, tmp_path: Path) -> None:
+def test_a_launch_and_the_command_line_with_everything_installed(
+    tools: Any, tmp_path: Path
+) -> None:
     site = tools.site(tmp_path, "*")
     (tmp_path / "run.py").write_text(KERNEL)
     env = {"PYTHONWARNINGS": "ignore"}
@@ -259,6 +271,10 @@ def test_states_after_metadata_only(found: Any) -> None:
     states = found["states"]
     assert states["dup 2.1.0 [acme-dup-one]"] == states["dup 9.9 [acme-dup-two]"] == "conflict"
     assert states["interpreter 2.1.0 [acme-reserved]"] == "conflict"
-    assert states["future 2.1.0 [acme-future]"] == states["oldcore 2.1.0 [acme-oldcore]"] == "incompatible"
+    assert (
+        states["future 2.1.0 [acme-future]"]
+        == states["oldcore 2.1.0 [acme-oldcore]"]
+        == "incompatible"
+    )
     assert states["broken 2.1.0 [acme-broken]"] == "discovered"
     assert states["interpreter [built in]"] == "ready"

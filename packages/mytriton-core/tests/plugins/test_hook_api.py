@@ -74,7 +74,9 @@ def test_what_is_refused(source: str, text: str) -> None:
 
     scope: dict[str, Any] = {"hookimpl": hookimpl}
     exec(source, scope)
-    plugin = SimpleNamespace(**{k: v for k, v in scope.items() if k not in ("hookimpl", "__builtins__")})
+    plugin = SimpleNamespace(
+        **{k: v for k, v in scope.items() if k not in ("hookimpl", "__builtins__")}
+    )
     with pytest.raises(PluginInterfaceError) as caught:
         interface.check(plugin, "acme-x", backend="x")
     assert caught.value.message == f"plugin acme-x: {text}"
@@ -82,7 +84,10 @@ def test_what_is_refused(source: str, text: str) -> None:
 
 def test_fewer_arguments_and_other_names_are_fine() -> None:
     scope: dict[str, Any] = {"hookimpl": hookimpl}
-    exec("@hookimpl\ndef mytriton_event(): ...\ndef mytriton_helper(): ...\nmytriton_version = 3", scope)
+    exec(
+        "@hookimpl\ndef mytriton_event(): ...\ndef mytriton_helper(): ...\nmytriton_version = 3",
+        scope,
+    )
     from types import SimpleNamespace
 
     interface.check(SimpleNamespace(**scope), "acme-x")

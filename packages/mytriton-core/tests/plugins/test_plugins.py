@@ -145,7 +145,10 @@ def test_registered_never_wins_unnamed(toy: Toy, tools: Any) -> None:
 
 def test_register_conflicts(toy: Toy) -> None:
     selection.register_backend("toy", toy)
-    with pytest.raises(DuplicateBackendError, match=r"'toy' exists already: toy \[registered here\]\. Pass replace=True"):
+    with pytest.raises(
+        DuplicateBackendError,
+        match=r"'toy' exists already: toy \[registered here\]\. Pass replace=True",
+    ):
         selection.register_backend("toy", Toy())
     other = Toy()
     key = selection.selection_key()
@@ -225,9 +228,14 @@ def test_observers_are_isolated(install: Any) -> None:
     install("acme-observer", "acme-badobserver")
     import acme_observer
 
-    with pytest.warns(MytritonPluginWarning, match="mytriton_event of plugin 'badobserver' raised ValueError: no comment; it is ignored"):
+    with pytest.warns(
+        MytritonPluginWarning,
+        match="mytriton_event of plugin 'badobserver' raised ValueError: no comment; it is ignored",
+    ):
         emit_event(Event("launch", "k"))
-    with pytest.warns(MytritonPluginWarning, match="mytriton_adapt_argument of plugin 'badobserver' raised"):
+    with pytest.warns(
+        MytritonPluginWarning, match="mytriton_adapt_argument of plugin 'badobserver' raised"
+    ):
         assert adapt_argument(object()) is None
     assert adapt_argument(acme_observer.Box(1, 2)) is not None
     with warnings.catch_warnings():
@@ -238,7 +246,10 @@ def test_observers_are_isolated(install: Any) -> None:
 
 def test_an_observer_cannot_lower(install: Any, tools: Any) -> None:
     install("acme-nosyobserver")
-    with pytest.warns(MytritonPluginWarning, match="plugin 'nosy' .acme-nosyobserver 2.1.0. is left out: MT-B09: plugin acme-nosyobserver: mytriton_lower belongs to a backend"):
+    with pytest.warns(
+        MytritonPluginWarning,
+        match="plugin 'nosy' .acme-nosyobserver 2.1.0. is left out: MT-B09: plugin acme-nosyobserver: mytriton_lower belongs to a backend",
+    ):
         emit_event(Event("launch", "k"))
     source = selection.named("interpreter").lower(tools.function(), tools.launch())
     assert source.language == "SSA"
@@ -280,6 +291,8 @@ def test_a_kernel_is_launched_by_a_toy(toy: Toy, tools: Any) -> None:
 def test_declined_by_the_table(toy: Toy, tools: Any) -> None:
     from mytriton.ir.parser import parse
 
-    function = parse("kernel wide(x: ptr<f32>) {\n  %0 = arange {start=0, end=4} : vector<4 x i32>\n}\n")
+    function = parse(
+        "kernel wide(x: ptr<f32>) {\n  %0 = arange {start=0, end=4} : vector<4 x i32>\n}\n"
+    )
     with pytest.raises(BackendDeclinedError, match="missing dtype.i32, op.arange"):
         selection.choose(function, tools.launch(), explicit="toy")

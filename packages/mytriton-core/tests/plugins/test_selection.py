@@ -114,7 +114,9 @@ def test_emulation(
     assert pick("cuda") == device
 
 
-def test_emulation_asks_the_probe_again(fake: Any, pick: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_emulation_asks_the_probe_again(
+    fake: Any, pick: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     probe = "Availability(can_launch=False, reason='no driver')"
     fake("cuda", "mytriton-cuda", ("cuda",), body="""
 import os
@@ -182,7 +184,9 @@ def test_precedence(fake: Any, pick: Any, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("empty", ["", "  ", "auto", ",", "AUTO"])
-def test_empty_and_auto_are_unset(fake: Any, pick: Any, monkeypatch: pytest.MonkeyPatch, empty: str) -> None:
+def test_empty_and_auto_are_unset(
+    fake: Any, pick: Any, monkeypatch: pytest.MonkeyPatch, empty: str
+) -> None:
     fake("a")
     monkeypatch.setenv("MYTRITON_BACKEND", empty)
     assert pick() == "interpreter"
@@ -192,7 +196,9 @@ def test_empty_and_auto_are_unset(fake: Any, pick: Any, monkeypatch: pytest.Monk
     assert pick() == "interpreter"
 
 
-def test_auto_in_code_ends_the_search(fake: Any, pick: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_in_code_ends_the_search(
+    fake: Any, pick: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake("a")
     monkeypatch.setenv("MYTRITON_BACKEND", "a")
     with use_backend("auto"):
@@ -221,12 +227,17 @@ def test_config_takes_a_list_and_nothing_else(fake: Any, pick: Any) -> None:
     ("text", "backend"),
     [
         ('[tool.mytriton]\nbackend = "a"\n', "a"),
-        ("[tool.other]\nbackend='z'\n[tool.mytriton]  # ours\nx = 1\nbackend = ['cuda',\n 'a']\n[b]\n", "cuda,a"),
+        (
+            "[tool.other]\nbackend='z'\n[tool.mytriton]  # ours\nx = 1\nbackend = ['cuda',\n 'a']\n[b]\n",
+            "cuda,a",
+        ),
         ('[tool.mytriton]\nx = 1\n[tool.z]\nbackend = "z"\n', ""),
         ('backend = "z"\n', ""),
     ],
 )
-def test_project_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, backend: str) -> None:
+def test_project_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, backend: str
+) -> None:
     (tmp_path / "pyproject.toml").write_text(text)
     below = tmp_path / "src" / "deep"
     below.mkdir(parents=True)
@@ -391,7 +402,12 @@ def test_a_bad_claim_is_a_decline(fake: Any, tools: Any, claim: str, text: str |
     if text is None:
         body = "\n@hookimpl\ndef mytriton_claim(function, launch):\n    raise KeyError('oops')\n"
         fake("a", body=body)
-        with pytest.warns(UserWarning, match="mytriton_claim raised KeyError: 'oops'; it is left out"), pytest.raises(BackendDeclinedError) as caught:
+        with (
+            pytest.warns(
+                UserWarning, match="mytriton_claim raised KeyError: 'oops'; it is left out"
+            ),
+            pytest.raises(BackendDeclinedError) as caught,
+        ):
             choose(tools.function(), tools.launch(), explicit="a")
         assert isinstance(caught.value.__cause__, KeyError)
     else:
@@ -416,14 +432,22 @@ def test_a_better_one_that_is_unavailable_is_mentioned_once(fake: Any, tools: An
 def test_a_better_one_that_declines_is_mentioned_for_each_kernel(fake: Any, tools: Any) -> None:
     fake("mlir-cpu", "mytriton-mlir", priority=90, claim="Decline('too wide')")
     for name in "ab":
-        with pytest.warns(BackendSkippedWarning, match=f"'{name}' runs on interpreter, not on mlir-cpu 0.3.1 declined: too wide"):
+        with pytest.warns(
+            BackendSkippedWarning,
+            match=f"'{name}' runs on interpreter, not on mlir-cpu 0.3.1 declined: too wide",
+        ):
             choose(tools.function(name), tools.launch())
 
 
 def test_a_broken_one_in_a_list_is_mentioned(install: Any, tools: Any) -> None:
     install("acme-broken")
-    with pytest.warns(BackendSkippedWarning, match="runs on interpreter, not on broken 2.1.0 broken: MT-B03"):
-        assert choose(tools.function(), tools.launch(), explicit="broken,interpreter").backend.name == "interpreter"
+    with pytest.warns(
+        BackendSkippedWarning, match="runs on interpreter, not on broken 2.1.0 broken: MT-B03"
+    ):
+        assert (
+            choose(tools.function(), tools.launch(), explicit="broken,interpreter").backend.name
+            == "interpreter"
+        )
     with pytest.raises(BackendLoadError):
         choose(tools.function(), tools.launch(), explicit="broken")
 
@@ -475,7 +499,9 @@ def test_nothing_left(tools: Any) -> None:
 
 def test_explain(table: None, tools: Any) -> None:
     report = explain(tools.function("softmax"), tools.launch("cpu"))
-    assert str(report) == """\
+    assert (
+        str(report)
+        == """\
 kernel softmax: backend auto
   needs dtype.f32, op.add, op.load, op.store; x: f32 on cpu; grid (4, 1, 1)
   interpreter 0.1.0 chosen (score 1)
@@ -483,6 +509,7 @@ kernel softmax: backend auto
   mlir 0.3.1 declined: x is on 'cpu', arrays on 'cuda' needed
   cpu2 0.3.1 not asked: a first-party backend claims; name this one to use it
   softmax runs on interpreter""".replace("0.1.0", report.candidates[0].label.split()[1])
+    )
     report = explain(tools.function(), tools.launch(), backend="cuda")
     assert str(report).splitlines()[0] == "kernel k: backend cuda, asked for by with_backend"
     assert str(report).splitlines()[-1] == "  k is compiled, not launched, by cuda"
@@ -521,7 +548,9 @@ def test_limits(fake: Any, tools: Any) -> None:
     limits = "limits=Limits(block_elements=1024, grid=(8, 1, 1))"
     fake("a", extra=limits, more='"op.arange", "dtype.i32"')
     info = named("a").info
-    wide = parse("kernel wide(x: ptr<f32>) {\n  %0 = arange {start=0, end=2048} : vector<2048 x i32>\n}\n")
+    wide = parse(
+        "kernel wide(x: ptr<f32>) {\n  %0 = arange {start=0, end=2048} : vector<2048 x i32>\n}\n"
+    )
     launch = tools.launch()
     assert missing_features(wide, launch, info) == {"limit.block>1024"}
     assert missing_features(tools.function(), launch, info) == frozenset()

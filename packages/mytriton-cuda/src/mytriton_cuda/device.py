@@ -194,7 +194,9 @@ def _view(array: Any, owner: Any) -> ArgView:
     pointer, readonly = interface["data"]
     try:
         dtype = np.dtype(interface["typestr"])
-        scalar = parse_type({"bool": "bool"}.get(dtype.name) or f"{_LETTER[dtype.kind]}{8 * dtype.itemsize}")
+        scalar = parse_type(
+            {"bool": "bool"}.get(dtype.name) or f"{_LETTER[dtype.kind]}{8 * dtype.itemsize}"
+        )
     except (TypeError, KeyError, ValueError) as e:
         raise DeviceError(f"arrays of type {interface['typestr']} are not supported") from e
     if dtype.byteorder == ">":

@@ -99,11 +99,11 @@ class CudaKernel:
     def launch(self, grid: tuple[int, int, int], args: Sequence[Any]) -> None:
         """Start the grid on the current stream of the library whose arrays the arguments are."""
         if self._provider is None:
-            raise DeviceError(f"kernel {self.metadata['name']!r} was only compiled: {self._why_not}")
+            raise DeviceError(
+                f"kernel {self.metadata['name']!r} was only compiled: {self._why_not}"
+            )
         packed = pack_arguments(self._types, args)
-        self._provider.launch(
-            self._function, grid, self._block, packed, shared_bytes=self._dynamic
-        )
+        self._provider.launch(self._function, grid, self._block, packed, shared_bytes=self._dynamic)
 
 
 def _device(launch: LaunchSpec | None) -> tuple[DeviceProvider | None, Device | None, str]:
@@ -119,7 +119,9 @@ def _device(launch: LaunchSpec | None) -> tuple[DeviceProvider | None, Device | 
         device = provider.current_device()
     except DeviceError as e:
         return None, None, str(e)
-    ids = {a.device_id: a.name for a in launch.arguments if a.device_kind == "cuda"} if launch else {}
+    ids = (
+        {a.device_id: a.name for a in launch.arguments if a.device_kind == "cuda"} if launch else {}
+    )
     if len(ids) > 1:
         listed = ", ".join(f"{name!r} is on cuda:{n}" for n, name in sorted(ids.items()))
         raise DeviceError(f"arguments are on different devices: {listed}")

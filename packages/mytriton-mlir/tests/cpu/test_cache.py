@@ -76,3 +76,34 @@ def test_the_cache_can_be_switched_off(monkeypatch, value):
     assert cache.folder() is None
     cache.put("ab" * 32, b"code")
     assert cache.get("ab" * 32) is None
+
+
+def test_specialisations_are_freed_and_made_again(tmp_path):
+    import gc
+
+    import numpy as np
+
+    from mytriton_mlir.cpu.artifact import _loaded
+
+    scale_kernel = _scale_kernel()
+
+    x, out = np.arange(40, dtype="f"), np.zeros(40, "f")
+    before = len(_loaded)
+    for _ in range(30):
+        scale_kernel.with_backend("mlir-cpu")[(1,)](x, out, 40, 3.0, BLOCK=48)
+        np.testing.assert_array_equal(out, x * 3)
+        scale_kernel.clear_cache()
+        gc.collect()
+    assert len(_loaded) <= before
+
+
+def _scale_kernel():
+    import mytriton as triton
+    import mytriton.language as tl
+
+    @triton.jit
+    def scale_kernel(x, out, n, s, BLOCK: tl.constexpr):
+        offs = tl.arange(0, BLOCK)
+        tl.store(out + offs, tl.load(x + offs, mask=offs < n) * s, mask=offs < n)
+
+    return scale_kernel

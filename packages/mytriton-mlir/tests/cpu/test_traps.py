@@ -253,3 +253,17 @@ def test_the_tiled_matmul(shape, tile):
     grid = (triton.cdiv(m, tile[0]), triton.cdiv(n, tile[1]))
     matmul_kernel.with_backend("mlir-cpu")[grid](a, b, c, m, n, k, BM=tile[0], BN=tile[1])
     np.testing.assert_array_equal(c, a @ b)
+
+
+@triton.jit
+def one_element_kernel(x, out, n):
+    offs = tl.arange(0, 1)
+    v = tl.load(x + offs)
+    for k in range(n):
+        v = v + 2.0
+    tl.store(out, tl.max(v) + tl.sum(tl.load(x + offs)))
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_reductions_of_one_element(n):
+    same(one_element_kernel, (1,), lambda: (np.full(1, 3.0, "f"), np.zeros(1, "f"), n))

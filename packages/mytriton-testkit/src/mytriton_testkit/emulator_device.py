@@ -132,7 +132,7 @@ def merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _host(address: int, size: int) -> np.ndarray[Any, Any]:
-    return np.frombuffer((ctypes.c_uint8 * size).from_address(address), np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address))
 
 
 def _upload(machine: Machine, low: int, high: int, views: Sequence[ArgView]) -> Placed:

@@ -97,7 +97,9 @@ def _round_to_odd_f32(values: Array) -> Array:
     nearest = values.astype(np.float32)
     wide = nearest.astype(np.float64)
     toward_zero = np.where(
-        np.abs(wide) > np.abs(values), np.nextafter(nearest, np.float32(0), dtype=np.float32), nearest
+        np.abs(wide) > np.abs(values),
+        np.nextafter(nearest, np.float32(0), dtype=np.float32),
+        nearest,
     ).astype(np.float32)
     inexact = np.isfinite(values) & (toward_zero.astype(np.float64) != values)
     bits = np.ascontiguousarray(toward_zero).view(np.uint32) | inexact.astype(np.uint32)

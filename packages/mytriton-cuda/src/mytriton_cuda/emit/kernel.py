@@ -148,9 +148,10 @@ class Kernel:
             return literal(Constant(operand.value, ty))
         return convert(text, operand.ty, ty, self.helpers)
 
-    def layouts(self, op: SSAOp) -> Sequence[Layout]:
+    def layouts(self, op: SSAOp) -> Sequence[Any]:
         """The layouts the result of ``op`` is needed in."""
-        return self._demand.of(op.results[0])
+        found: Sequence[Any] = self._demand.of(op.results[0])
+        return found
 
     def address_only(self, op: SSAOp) -> bool:
         """Whether overflow of the result may be undefined."""

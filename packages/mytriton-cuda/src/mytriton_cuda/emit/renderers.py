@@ -7,7 +7,7 @@ A renderer returns the expression of the result, which the kernel then declares 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mytriton.analysis.threads import Layout
 from mytriton.plugin_api import (
@@ -47,7 +47,7 @@ def _result(op: SSAOp) -> ScalarType:
     return scalar_of(op.results[0].ty)
 
 
-def operands_of(k: Kernel, op: SSAOp, layout: Layout) -> tuple[list[str], ScalarType]:
+def operands_of(k: Kernel, op: SSAOp, layout: Any) -> tuple[list[str], ScalarType]:
     """The operands of an elementwise operation in its compute type, and the last such type."""
     types = [operand_type(operand) for operand in op.operands]
     computed = get_op(op.opcode).compute_types(types, op.results[0].ty)

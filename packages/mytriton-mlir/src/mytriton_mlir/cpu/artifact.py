@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from mytriton.analysis.pointers import accessed_params
 
 from . import cache, fastpath
 from .emitter import STREAM_ALIGNMENT, Assumptions, default_assumptions, emit, entry_name
-from .llvm import Loaded, llvm
+from .llvm import LLVMError, Loaded, llvm
 from .pool import pool
 from .target import Target
 
@@ -51,17 +52,29 @@ def build(text: str, entry: str, target: Target) -> Loaded:
         loaded = None
         if code is not None:
             try:
-                loaded = llvm().load(code, symbol)
-            except Exception:
+                loaded = _link(code, symbol)
+            except LLVMError:
                 cache.drop(key)  # not what was written: compile again
         if loaded is None:
             from .compile import to_object
 
             code = to_object(text.replace(f"@{entry}(", f"@{symbol}(", 1), target.features)
-            loaded = llvm().load(code, symbol)
+            loaded = _link(code, symbol)
             cache.put(key, code)
         _loaded[key] = loaded
         return loaded
+
+
+def _link(code: bytes, symbol: str) -> Loaded:
+    """Load code whose predecessor of the same name may still be on its way out in another thread."""
+    for _ in range(100):
+        try:
+            return llvm().load(code, symbol)
+        except LLVMError as error:
+            if "duplicate definition" not in str(error):
+                raise
+        time.sleep(0.001)
+    return llvm().load(code, symbol)
 
 
 @cached

@@ -134,7 +134,10 @@ class Facts:
     # ------------------------------------------------------------------ kinds of items
 
     def squeezes(self, item: mt.SSAItem) -> bool:
-        """Whether a reduction has a single element to reduce."""
+        """Whether a reduction drops an axis of extent 1 and leaves a block. (One that leaves a scalar
+        is computed like any other: scalars are known outside of nests.)"""
+        if not mt.shape_of(item.results[0].ty):
+            return False
         operand = item.inputs[0]
         assert operand is not None
         shape, axis = mt.shape_of(operand.ty), item.attrs.get("axis")

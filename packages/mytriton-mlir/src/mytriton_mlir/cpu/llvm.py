@@ -99,7 +99,8 @@ class LLVM:
         numbers = [ctypes.c_uint() for _ in range(3)]
         self._library.LLVMGetVersion(*map(ctypes.byref, numbers))
         self.version = ".".join(str(n.value) for n in numbers)
-        self._lock = threading.Lock()
+        # Reentrant: the garbage collector may free a kernel while another is being loaded.
+        self._lock = threading.RLock()
         self._jit = c_ptr()
         self._dylib = c_ptr()
         self._target = c_ptr()

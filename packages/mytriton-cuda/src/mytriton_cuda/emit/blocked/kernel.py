@@ -38,7 +38,7 @@ from .tiles import SCALAR, WARP, Layout, Registers
 MAX_WARPS = 32
 #: Shared memory a kernel may use without asking for more at launch.
 MAX_SHARED = 48 * 1024
-_LOCALS = ("r", "s", "k", "step", "other", "group")
+_LOCALS = ("r", "s", "k", "step", "other")
 
 
 def default_warps(elements: int) -> int:
@@ -338,9 +338,7 @@ class BlockedKernel(Kernel):
 
     def _loop(self, loop: SSAForRange) -> None:
         carried: list[tuple[str, SSAOperand, Layout, SSAValue]] = []
-        lanes = zip(
-            loop.carried_inputs, loop.carried_args, loop.yields, loop.results, strict=True
-        )
+        lanes = zip(loop.carried_inputs, loop.carried_args, loop.yields, loop.results, strict=True)
         for start, arg, end, result in lanes:
             for layout in self._demand.of(result):
                 with self.registers(layout):

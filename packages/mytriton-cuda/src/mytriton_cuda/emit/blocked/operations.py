@@ -151,8 +151,9 @@ def _load_vector(k: BlockedKernel, op: SSAOp, layout: Layout, width: int) -> Non
             if mask is not None:
                 conditions.append(k.converted(mask, layout))
             place = k.element(pointer, layout)
-        read = f"const Pack<{kind}, {width}> group = read_pack<{kind}, {width}>(&{place});"
-        found = from_memory("group.at[k]", ty, k.helpers)
+        group = k.fresh("group")
+        read = f"const Pack<{kind}, {width}> {group} = read_pack<{kind}, {width}>(&{place});"
+        found = from_memory(f"{group}.at[k]", ty, k.helpers)
         if not conditions:
             k.line(read, span)
             fill(found)
@@ -191,12 +192,13 @@ def _store(k: BlockedKernel, op: SSAOp, layout: Layout) -> None:
             k.guarded(conditions, f"{target} = {stored};", span)
             return
         k.helpers.need("Pack")
-        k.line(f"Pack<{kind}, {width}> group;", span)
+        group = k.fresh("group")
+        k.line(f"Pack<{kind}, {width}> {group};", span)
         with k.registers(layout, Registers(layout, "k" if single else "(r + k)")):
             stored = to_memory(k.converted(value, layout), ty, k.helpers)
             with k.unrolled("k", width, span):
-                k.line(f"group.at[k] = {stored};", span)
-        k.guarded(conditions, f"write_pack<{kind}, {width}>(&{target}, group);", span)
+                k.line(f"{group}.at[k] = {stored};", span)
+        k.guarded(conditions, f"write_pack<{kind}, {width}>(&{target}, {group});", span)
 
 
 for _name in ("sum", "max", "min"):

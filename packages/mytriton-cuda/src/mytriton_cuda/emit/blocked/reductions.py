@@ -197,9 +197,7 @@ def _publish(k: BlockedKernel, op: SSAOp, plan: Plan, part: str, ty: ScalarType)
     k.line("__syncthreads();", op.span)
 
 
-def _collect(
-    k: BlockedKernel, op: SSAOp, plan: Plan, wanted: Layout, ty: ScalarType
-) -> None:
+def _collect(k: BlockedKernel, op: SSAOp, plan: Plan, wanted: Layout, ty: ScalarType) -> None:
     """Every thread combines the parts of the results it needs."""
     (value,) = op.results
     scratch, extents = k.shared(plan.buffer, ty, 0), shape_of(value.ty)
@@ -221,4 +219,3 @@ def _plus(place: str, offset: int) -> str:
     if place == "0":
         return str(offset)
     return f"{place} + {offset}" if offset else place
-

@@ -73,8 +73,8 @@ def test_seed_kernels_are_claimed(kernel: Any) -> None:
 
 
 def test_large_blocks_and_8_bit_floats_are_planned() -> None:
-    function = k.add_kernel.compile(f32(9), f32(9), f32(9), 9, BLOCK=2048).function
-    assert missing_features(function, LaunchSpec(()), INFO) == {"limit.block>1024"}
+    function = k.add_kernel.compile(f32(9), f32(9), f32(9), 9, BLOCK=131072).function
+    assert missing_features(function, LaunchSpec(()), INFO) == {"limit.block>65536"}
     assert INFO.capabilities["dtype.f8e5"].state == "planned"
 
 
@@ -173,13 +173,6 @@ def test_missing_compiler_names_the_package(monkeypatch: pytest.MonkeyPatch) -> 
         assert not nvrtc.available()
     finally:
         nvrtc.load.cache_clear()
-
-
-def test_num_warps_does_not_change_the_text() -> None:
-    function = k.add_kernel.compile(f32(9), f32(9), f32(9), 9, BLOCK=256).function
-    plain = backend.mytriton_lower(function, LaunchSpec(()))
-    warps = backend.mytriton_lower(function, LaunchSpec((), options={"num_warps": 4}))
-    assert plain.text == warps.text
 
 
 def test_arrays_of_numpy_are_arguments_of_the_text() -> None:

@@ -24,8 +24,9 @@ from mytriton.plugin_api import (
     parse_type,
 )  # fmt: skip
 from mytriton_cuda import nvrtc
-from mytriton_cuda.emit import emit
+from mytriton_cuda.emit import emit, emit_blocked
 from mytriton_cuda.emit.names import kernel_name
+from mytriton_cuda.launch import FLAGS, usage
 
 pytestmark = pytest.mark.nvrtc
 
@@ -70,6 +71,18 @@ def test_compiles(number: int, arch: str) -> None:
     image = nvrtc.load().compile(got.text, name=got.entry, arch=arch, spans=got.spans)
     assert image.data[:4] == b"\x7fELF"
     assert image.log == ""
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("number", range(len(KERNELS)))
+def test_nothing_spills_in_the_blocked_mapping(number: int, arch: str) -> None:
+    kernel, args, constants = KERNELS[number]
+    got = emit_blocked(kernel.compile(*args, **constants).function, 4)
+    image = nvrtc.load().compile(
+        got.text, name=got.entry, arch=arch, spans=got.spans, options=FLAGS
+    )
+    assert usage(image.log)["spill_bytes"] == 0
+    assert "warning" not in image.log
 
 
 DTYPES = ("bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64")

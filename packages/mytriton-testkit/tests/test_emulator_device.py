@@ -62,7 +62,9 @@ def provider() -> EmulatorProvider:
 
 def launch(provider: EmulatorProvider, *args: Any, types: Any = TYPES, grid: Any = ONE) -> None:
     function = provider.function(provider.load(PTX, kind="ptx"), "shift")
-    provider.launch(function, grid, (32, 1, 1), pack_arguments(types, list(map(launch_value, args))))
+    provider.launch(
+        function, grid, (32, 1, 1), pack_arguments(types, list(map(launch_value, args)))
+    )
 
 
 def test_is_the_provider_of_cuda_under_the_variable() -> None:
@@ -93,7 +95,9 @@ def test_views_that_share_bytes_share_them_on_the_device(provider: EmulatorProvi
         launch(provider, base[3:35], base[20:52], 100, 32)
 
 
-def test_reversed_and_strided_views_start_at_their_first_element(provider: EmulatorProvider) -> None:
+def test_reversed_and_strided_views_start_at_their_first_element(
+    provider: EmulatorProvider,
+) -> None:
     x, out = np.arange(64, dtype=np.int32), np.zeros(32, np.int32)
     launch(provider, x[::2], out, 0, 32)
     assert out.tolist() == list(range(32))

@@ -30,10 +30,21 @@ def test_does_not_overwrite(tmp_path):
         create("acme-foo", str(tmp_path / "new"))
 
 
-@pytest.mark.parametrize("names", [("Acme Foo",), ("acme-cuda",), ("acme-foo", "Foo"), ("-x",)])
+@pytest.mark.parametrize(
+    "names",
+    [("Acme Foo",), ("acme-cuda",), ("acme-foo", "Foo"), ("-x",),
+     # Commands of mytriton-conformance, and modules that exist.
+     ("acme-list",), ("acme-replay",), ("acme-foo", "init"), ("numpy",), ("json",), ("class",),
+     ("mytriton",)],
+)  # fmt: skip
 def test_refuses_names(names):
     with pytest.raises(UsageError):
         names_of(*names)
+
+
+def test_says_whose_module_it_would_hide():
+    with pytest.raises(UsageError, match="would hide the module 'numpy' of numpy"):
+        names_of("numpy", "foo")
 
 
 def test_names():

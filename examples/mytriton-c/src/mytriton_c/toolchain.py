@@ -19,7 +19,6 @@ from functools import cache
 from pathlib import Path
 
 import mytriton.plugin_api as mt
-import platformdirs
 
 #: No fast-math and no contraction: results are those of IEEE 754. At -O2, compile time grows much
 #: faster than the number of operations.
@@ -45,12 +44,6 @@ def version(command: tuple[str, ...]) -> str:
     return f"{' '.join(command)}: {lines[0] if lines else 'unknown version'}"
 
 
-def cache_folder() -> Path:
-    """Where compiled kernels are kept."""
-    root = os.environ.get("MYTRITON_CACHE_DIR")
-    return Path(root or platformdirs.user_cache_dir("mytriton", appauthor=False)) / "c"
-
-
 def load_library(text: str) -> ctypes.CDLL:
     """The shared library of ``text``, compiled if the cache lacks it. Raises ``CCompilerError``."""
     command = compiler()
@@ -58,17 +51,21 @@ def load_library(text: str) -> ctypes.CDLL:
         raise CCompilerError(f"no C compiler: {os.environ.get('CC') or 'cc'!r} is not on PATH")
     parts = [text, HEADER.read_text("utf-8"), version(command), *FLAGS]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-    folder = cache_folder()
-    for found in folder.glob(f"{key}-*.so"):
-        if found.stem == f"{key}-{_digest(found)}":
-            return ctypes.CDLL(str(found))
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix="new-") as work:
+    folder = mt.cache_folder("c", create=True)
+    for found in folder.glob(f"{key}-*.so") if folder is not None else ():
+        try:
+            if found.stem == f"{key}-{_digest(found)}":
+                return ctypes.CDLL(str(found))
+        except OSError:
+            continue  # `mytriton cache clear` was faster
+    # Unfinished work has a name that begins with .new-: it is left alone while it is young.
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as work:
         made = Path(work, "kernel.so")
         _compile(command, text, Path(work, "kernel.c"), made)
-        path = folder / f"{key}-{_digest(made)}.so"
-        os.replace(made, path)
-    return ctypes.CDLL(str(path))
+        library = ctypes.CDLL(str(made))
+        if folder is not None:
+            os.replace(made, folder / f"{key}-{_digest(made)}.so")
+    return library
 
 
 def _digest(path: Path) -> str:

@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     )
     from .plugins.hookspecs import hookimpl
     from .runtime.arguments import launch_value
-    from .runtime.disk_cache import DiskCache
+    from .runtime.disk_cache import DiskCache, cache_folder
 
 #: Names that need NumPy, the op registry or pluggy, and where they are: fetched when first used.
 _LAZY = {
@@ -118,7 +118,7 @@ _LAZY = {
         "plugins.devices": "DeviceProvider PackedArguments device_provider pack_arguments",
         "plugins.hookspecs": "hookimpl",
         "runtime.arguments": "launch_value",
-        "runtime.disk_cache": "DiskCache",
+        "runtime.disk_cache": "DiskCache cache_folder",
     }.items()
     for name in names.split()
 }
@@ -147,10 +147,12 @@ def __dir__() -> list[str]:
 
 __all__ = [
     # hooks and what they exchange
-    "DiskCache", "HOOK_API", "ArgSpec", "ArgView", "Artifact", "Availability", "BackendInfo", "Capability",
+    "HOOK_API", "ArgSpec", "ArgView", "Artifact", "Availability", "BackendInfo", "Capability",
     "Claim", "Decline", "Device", "Event", "LaunchSpec", "Limits", "Pass", "Source", "State",
     "capability_table", "default_claim", "hookimpl", "largest_block", "launch_value",
     "missing_features",
+    # what is kept on disk
+    "DiskCache", "cache_folder",
     # errors
     "CompilationError", "DeviceError", "MytritonBackendError", "MytritonError", "Span",
     "UnsupportedFeature", "format_error",

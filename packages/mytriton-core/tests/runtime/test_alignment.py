@@ -18,6 +18,7 @@ from mytriton.plugin_api import (
     Source,
     hookimpl,
 )
+from mytriton.plugins import selection
 from mytriton.runtime.arguments import divisible_by_16
 
 
@@ -31,6 +32,7 @@ class Recorder:
 
     def __init__(self, specialise: tuple[str, ...]) -> None:
         self.specialise = specialise
+        self.resources: dict[str, Any] = {}
         self.specs: list[LaunchSpec] = []
         self.metadata: dict[str, Any] = {}
 
@@ -45,7 +47,7 @@ class Recorder:
     @hookimpl
     def mytriton_lower(self, function: Any, launch: LaunchSpec) -> Source:
         self.specs.append(launch)
-        return Source("text of kernel", "text", "kernel")
+        return Source("text of kernel", "text", "kernel", self.resources)
 
     @hookimpl
     def mytriton_compile(self, source: Source, launch: LaunchSpec) -> Any:
@@ -58,7 +60,7 @@ def recorder(*specialise: str) -> Iterator[Recorder]:
     made = Recorder(specialise)
     triton.register_backend("recorder", made, replace=True)
     yield made
-    triton.unregister_backend("recorder")
+    selection.unregister_backend("recorder")
 
 
 @pytest.fixture
@@ -108,6 +110,15 @@ def test_backends_that_do_not_ask(silent: Recorder) -> None:
         copy[(1,)](x, aligned, n, 1.0)
     (spec,) = silent.specs
     assert not any(a.divisible_by_16 for a in spec.arguments)
+
+
+def test_sources_that_do_not_depend_on_it(asking: Recorder) -> None:
+    aligned, odd = arrays()
+    asking.resources["specialised"] = False
+    copy = kernel()
+    for x, n in ((aligned, 32), (odd, 33)):
+        copy[(1,)](x, aligned, n, 1.0)
+    assert len(asking.specs) == 1
 
 
 def test_values() -> None:

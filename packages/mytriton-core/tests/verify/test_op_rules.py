@@ -72,7 +72,7 @@ def test_accepted(line):
         ("%0 = cmp_lt n, n : i32", "cmp_lt: the result is i32 but i32, i32 give bool"),
         ("%0 = and v, n : i32", "and needs integers or bools, got f32 and i32"),
         ("%0 = exp n : i32",
-         "exp needs a floating-point operand, got i32; convert it with tl.cast"),
+         "exp needs a floating-point operand, got i32; multiply it by 1.0 to convert it"),
         ("%0 = exp p : f32", "exp: the operand must be a number, got ptr<f32>"),
         ("%0 = neg b : bool", "neg needs a number, got bool"),
         ("%0 = neg s : f8e5",

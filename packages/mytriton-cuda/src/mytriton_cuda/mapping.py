@@ -44,5 +44,7 @@ def lowered(function: SSAFunction, launch: LaunchSpec) -> Source:
         "parameters": tuple(param.ty for param in function.params),
         "spans": MappingProxyType(emitted.spans),
         "mapping": mapping,
+        # One element at a time is accessed at any alignment.
+        "specialised": mapping == "blocked",
     }
     return Source(emitted.text, INFO.language, emitted.entry, MappingProxyType(resources))

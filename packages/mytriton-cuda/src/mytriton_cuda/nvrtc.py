@@ -51,7 +51,11 @@ def _candidates() -> Iterator[str]:
         for relative in _FROM_WHEELS:
             if (path := Path(folder) / relative).is_file():
                 yield str(path)
+    for variable in ("CUDA_PATH", "CUDA_HOME"):
+        if root := os.environ.get(variable):
+            yield str(Path(root, "lib64", "libnvrtc.so"))
     yield from _FROM_SYSTEM
+    yield "/usr/local/cuda/lib64/libnvrtc.so"
 
 
 class Nvrtc:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mytriton.plugin_api import cache_folder
 from mytriton_mlir.cpu import cache
 from mytriton_mlir.cpu.target import host
 
@@ -44,6 +45,7 @@ def test_a_second_process_needs_no_mlir(tmp_path):
     folder = tmp_path / "c"
     assert run(folder) == "mlir"
     assert run(folder) == "cached"
+    assert [path.name for path in folder.iterdir()] == ["mlir-cpu"]
     for entry in folder.rglob("*.o"):
         entry.write_bytes(entry.read_bytes()[:-7])
     assert run(folder) == "mlir"
@@ -73,7 +75,7 @@ def test_a_folder_that_cannot_be_used_is_no_error(tmp_path, monkeypatch):
 @pytest.mark.parametrize("value", [""])
 def test_the_cache_can_be_switched_off(monkeypatch, value):
     monkeypatch.setenv("MYTRITON_CACHE_DIR", value)
-    assert cache.folder() is None
+    assert cache_folder("mlir-cpu") is None
     cache.put("ab" * 32, b"code")
     assert cache.get("ab" * 32) is None
 

@@ -120,3 +120,111 @@ def test_a_process_that_used_workers_ends():
         [sys.executable, "-c", code], check=True, timeout=60, cwd=os.path.dirname(__file__),
         env=os.environ | {"MYTRITON_NUM_THREADS": "4"},
     )  # fmt: skip
+
+
+FORKS = """
+import multiprocessing, os, sys, threading, warnings
+warnings.simplefilter("error")
+import numpy as np
+from mytriton_mlir.cpu import pool
+from test_pool import launch
+
+x = np.arange(1 << 20, dtype="f")
+
+def child(seed):
+    workers = pool.pool()
+    before = workers.started
+    for _ in range(3):
+        out = launch(x + seed)
+    return before, workers.started, float(out.sum(dtype="d"))
+
+if __name__ == "__main__":
+    want = [float(launch(x + k).sum(dtype="d")) for k in range(4)]
+    workers = pool.pool()
+    assert workers.started == 2, workers.started
+    with multiprocessing.get_context("fork").Pool(2) as processes:
+        found = processes.map(child, range(4), chunksize=1)
+    assert [total for *_, total in found] == want, found
+    assert {after for _, after, _ in found} == {2}, found
+    assert workers.started == 0
+    launch(np.ones(10, "f"), trips=1)
+    assert workers.started == 0  # not worth it
+    assert float(launch(x).sum(dtype="d")) == want[0]
+    assert workers.started == 2
+    # A child of a child, and many forks in a row.
+    for _ in range(20):
+        one = os.fork()
+        if not one:
+            assert child(0)[0] == 0
+            two = os.fork()
+            if not two:
+                os._exit(child(1) != (0, 2, want[1]))
+            os._exit(os.waitpid(two, 0)[1] != 0)
+        assert os.waitpid(one, 0)[1] == 0
+        launch(x)
+    print("right")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are for Linux")
+def test_fork_warns_nobody(tmp_path):
+    """Python 3.12 and later warn when a process with threads forks; that is an error here."""
+    script = tmp_path / "script.py"
+    script.write_text(FORKS)
+    here = os.path.dirname(__file__)
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=120,
+        env=os.environ | {"MYTRITON_NUM_THREADS": "3", "PYTHONPATH": here},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "right\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_fork_waits_for_no_launch(threads):
+    threads(2)
+    x = np.arange(1 << 16, dtype="f")
+    want = launch(x)
+    done = threading.Event()
+
+    def long():
+        launch(np.zeros(4096, "f"), trips=100_000_000)
+        done.set()
+
+    worker = threading.Thread(target=long)
+    worker.start()
+    time.sleep(0.05)
+    child = os.fork()
+    early = not done.is_set()
+    if child == 0:
+        os._exit(0 if np.array_equal(launch(x), want) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    worker.join()
+    assert early
+    np.testing.assert_array_equal(launch(x), want)
+
+
+def test_workers_come_and_go_while_others_launch(threads):
+    threads(3)
+    x = np.arange(100_000, dtype="f")
+    want = launch(x)
+    wrong, ended = [], threading.Event()
+
+    def loop():
+        while not ended.is_set():
+            if not np.array_equal(launch(x), want):
+                wrong.append(1)
+
+    others = [threading.Thread(target=loop) for _ in range(3)]
+    for other in others:
+        other.start()
+    for k in range(200):
+        pool.pool().stop()
+        if k % 10 == 0:
+            pool.set_num_threads(2 + k // 10 % 3)
+        time.sleep(0.001)
+    ended.set()
+    for other in others:
+        other.join()
+    assert not wrong

@@ -165,16 +165,6 @@ def test_the_block_is_known(bindings):
     assert b".maxntid 64, 1, 1" in compile_source(source())
 
 
-def test_other_versions_warn_once(monkeypatch):
-    monkeypatch.setattr(toolchain, "version", lambda: "mlir-python-bindings 99.1")
-    monkeypatch.setattr(toolchain, "_warned", set())
-    with pytest.warns(
-        UserWarning, match=r"tested with MLIR 22; mlir-python-bindings 99.1 may differ"
-    ):
-        toolchain._check_version()
-    toolchain._check_version()
-
-
 def test_addresses_may_be_negative(bindings, monkeypatch):
     seen = []
     real = toolchain._plain_addresses

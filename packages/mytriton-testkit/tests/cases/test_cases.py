@@ -181,10 +181,20 @@ def test_exact_comparison_tells_zeros_apart_but_not_nans():
 @pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64"])
 def test_ulp_counts_steps_of_the_type(name):
     one = rounded(1.0, name)
-    step = compare.ulp(np.float64(1.0), one.dtype)
+    step = compare.unit(np.float64(1.0), one.dtype)
     assert rounded(1.0 + step, name) != one
     assert check(rounded([1.0 + 16 * step], name), rounded([1.0], name), COMPOSITE)
     assert not check(rounded([1.0 + 17 * step], name), rounded([1.0], name), COMPOSITE)
+
+
+def test_the_unit_at_zero_is_the_smallest_there_is():
+    """frexp gives zero the exponent 0: a subnormal would count as far nearer than it is."""
+    for name in ("f16", "bf16", "f32", "f64"):
+        dtype = rounded(0.0, name).dtype
+        least = compare.unit(np.float64(0.0), dtype)
+        assert least == compare.unit(np.float64(np.finfo(np.float64).tiny), dtype)
+        assert rounded(float(least), name) != 0
+    assert not check(np.float32([1e-9]), np.float32([0.0]), COMPOSITE)
 
 
 def test_reductions_are_judged_by_the_size_of_their_terms():

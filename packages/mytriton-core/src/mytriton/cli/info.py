@@ -69,14 +69,12 @@ def gather() -> dict[str, Any]:
 
 def cache_folder() -> dict[str, Any]:
     """Where compiled kernels are kept, and how many bytes there are."""
-    folder = os.environ.get("MYTRITON_CACHE_DIR", "")
-    if not folder:
-        try:
-            import platformdirs
-        except ImportError:
-            folder = os.path.join(os.path.expanduser("~"), ".cache", "mytriton")
-        else:
-            folder = platformdirs.user_cache_dir("mytriton", appauthor=False)
+    from ..runtime.disk_cache import cache_root
+
+    root = cache_root()
+    if root is None:
+        return {"folder": "", "exists": False, "files": 0, "bytes": 0}
+    folder = str(root)
     files = size = 0
     for place, _, names in os.walk(folder):
         for name in names:
@@ -119,5 +117,5 @@ def run(options: argparse.Namespace) -> int:
             for name, near in found["unknown_variables"].items()
         ]
         output.facts("variables that are set and unknown", rows)
-    output.facts("cache", [("folder", cache["folder"]), ("content", size)])
+    output.facts("cache", [("folder", cache["folder"] or "none: caches are off"), ("content", size)])
     return OK

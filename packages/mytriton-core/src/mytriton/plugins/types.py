@@ -98,11 +98,12 @@ class BackendInfo:
     requirement_hints: Mapping[str, str] = field(default_factory=dict)
     #: Language of the text ``mytriton_lower`` returns ("CUDA C++", "MLIR", "C", "SSA").
     language: str = ""
-    #: Facts about arguments that the backend compiles for, beside their types: ``"align16"`` is
-    #: ``ArgSpec.divisible_by_16``. Other values of a fact then mean another specialisation.
-    specialise: tuple[str, ...] = ()
     #: ``MYTRITON_*`` variables the backend reads, each with one line that says what it does.
     variables: Mapping[str, str] = field(default_factory=dict)
+    #: Facts about arguments that the backend compiles for, beside their types: ``"align16"`` is
+    #: ``ArgSpec.divisible_by_16``. Other values of a fact then mean another specialisation, unless
+    #: the resources of a ``Source`` say ``specialised: False``.
+    specialise: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

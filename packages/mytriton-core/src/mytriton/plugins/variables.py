@@ -10,7 +10,7 @@ PREFIX = "MYTRITON_"
 #: Every variable core and the testkit read. Backends add theirs in ``BackendInfo.variables``.
 VARIABLES: dict[str, str] = {
     "MYTRITON_BACKEND": "backend to use, or a list in order of preference; read at each launch",
-    "MYTRITON_CACHE_DIR": "folder of the compilation cache",
+    "MYTRITON_CACHE_DIR": "folder of compiled kernels (`mytriton cache`); empty: keep none",
     "MYTRITON_DISABLE_BACKENDS": "backends and plugins never to load: names, or * for all",
     "MYTRITON_DEBUG": "1 keeps the compiler's own frames in tracebacks",
     "MYTRITON_EMULATE": "1 launches GPU backends on the emulator, with host arrays",

@@ -117,7 +117,7 @@ def spec_of(
 def divisible_by_16(value: Any) -> bool:
     """Whether the address of an array, or an integer, is a multiple of 16."""
     if type(value) is np.ndarray:
-        return bool(value.ctypes.data % 16 == 0)
+        return bool(value.__array_interface__["data"][0] % 16 == 0)
     plain = scalar(value) if value is not None else False
     if plain is None:
         return array_view(value).pointer % 16 == 0

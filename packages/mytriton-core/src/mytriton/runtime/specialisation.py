@@ -37,7 +37,7 @@ class Specialisation:
         self._result = LaunchResult(self, artifact is not None)
         #: For backends that compile for alignment: which arguments are multiples of 16.
         self.aligned: tuple[bool, ...] | None = None
-        if "align16" in backend.info.specialise:
+        if "align16" in backend.info.specialise and source.resources.get("specialised", True):
             self.aligned = tuple(a.divisible_by_16 for a in spec.arguments)
         #: For artifacts that read the user's own values: no view of each is made.
         self._launch_values = getattr(artifact, "launch_values", None)

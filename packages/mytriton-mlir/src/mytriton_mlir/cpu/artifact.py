@@ -142,11 +142,6 @@ class CompiledKernel:
         """``launch_values`` for arguments of every kind."""
         self.launch(grid, [mt.launch_value(value) for value in values])
 
-    @staticmethod
-    def no_memory() -> MemoryError:
-        """A program could not get the memory its blocks need."""
-        return MemoryError("no memory for the blocks of the kernel")
-
     def launch(self, grid: tuple[int, int, int], args: Sequence[Any]) -> None:
         """Run every program of the grid."""
         total = grid[0] * grid[1] * grid[2]
@@ -159,11 +154,9 @@ class CompiledKernel:
         # Anything may overlap anything: program after program, in order.
         cost = 0 if assume is not None and not assume.exact else variant.cost_address
         workers = self.workers
-        status = workers.run(
-            self.pack(variant.function, workers.state, cost, total, *values, *grid)
-        )
-        if status:
-            raise self.no_memory()
+        descriptor = self.pack(variant.function, workers.state, cost, total, *values, *grid)
+        if status := workers.run(descriptor):
+            workers.finish(status, descriptor)
 
     def _assumptions(
         self, args: Sequence[Any], spans: Sequence[tuple[int, int]], total: int

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..versions import check
 from .llvm import LLVM, LLVMError, c_ptr, llvm
 
 #: Everything is scalars, one-dimensional vectors and plain pointers: no other pass is needed.
@@ -25,6 +26,7 @@ def _bindings() -> tuple[Any, Any, Any]:
     ir = import_module("mlir.ir")
     manager_type = import_module("mlir.passmanager").PassManager
     extension = import_module("mlir._mlir_libs._mlir")
+    check()
 
     context = ir.Context()
     # Two cores: handing work to threads costs more than the passes.

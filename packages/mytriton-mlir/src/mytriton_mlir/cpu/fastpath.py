@@ -71,15 +71,17 @@ def make(kernel: CompiledKernel) -> Callable[[Any, Any], None] | None:
     if kernel.streamed:
         lines.append(f"if total > {kernel.streaming_from}: {slow}")
     packed = "".join(f"p{k}, " if k in arrays else f"a{k}, " for k in params)
-    lines.append(
-        f"if run(pack(function, workers.state, cost, total, {packed}g0, g1, g2)): raise no_memory()"
-    )
+    lines += [
+        f"descriptor = pack(function, workers.state, cost, total, {packed}g0, g1, g2)",
+        "status = run(descriptor)",
+        "if status: finish(status, descriptor)",
+    ]
     body = "".join(f"    {line}\n" for line in lines)
     namespace: dict[str, Any] = {
         "ndarray": np.ndarray, "at": ctypes.c_size_t.from_address, "slow": kernel.launch_slowly,
         "run": kernel.workers.run, "pack": kernel.pack, "workers": kernel.workers,
         "function": kernel.first.function, "cost": kernel.first.cost_address,
-        "no_memory": kernel.no_memory,
+        "finish": kernel.workers.finish,
     }  # fmt: skip
     exec(compile(f"def launch_values(grid, values):\n{body}", "<launch>", "exec"), namespace)
     made: Callable[[Any, Any], None] = namespace["launch_values"]

@@ -5,6 +5,10 @@ programs, then the kernel's arguments. Small launches run at once in the calling
 cut into chunks that the caller and the workers take from a shared counter; the caller waits only
 for workers that have taken one. A launch that finds the pool in use by another thread runs alone.
 
+Workers start when the first launch that is worth sharing asks for them, by the status ``NO_WORKERS``.
+They end before a ``fork`` (a process with threads gets a warning from Python 3.12 on, and a child has
+none of them), and start again, in the parent as in the child, when a launch next asks.
+
 The code is LLVM IR: it is compiled once a process, by ``libLLVM`` alone.
 """
 
@@ -22,8 +26,13 @@ from .llvm import LLVMError, Loaded, llvm
 from .target import host
 
 #: Offsets in the state, each on a cache line of its own.
-_SEQ, _NEXT, _ACTIVE, _JOB, _STATUS, _SLEEPERS, _BUSY, _LIMIT, _IDS = range(0, 9 * 64, 64)
-_STATE_BYTES = 10 * 64
+_SEQ, _NEXT, _ACTIVE, _JOB, _STATUS, _SLEEPERS, _BUSY, _LIMIT, _IDS, _WANTED, _STOP = range(
+    0, 11 * 64, 64
+)
+_STATE_BYTES = 12 * 64
+
+#: What ``run`` answers, having done nothing, when workers are wanted and none has been started.
+NO_WORKERS = -1
 
 #: Cycles below which a launch is not shared (about 8 us), and from which sleeping workers are woken.
 SHARE_CYCLES = 20_000
@@ -56,7 +65,7 @@ define ptr @{entry}_worker(ptr %s) {{
 entry:
 {field("next", _NEXT)}{field("active", _ACTIVE)}{field("fnp", _JOB)}{field("argsp", _JOB + 8)}\
 {field("totalp", _JOB + 16)}{field("chunkp", _JOB + 24)}{field("statusp", _STATUS)}\
-{field("sleepers", _SLEEPERS)}{field("limitp", _LIMIT)}{field("ids", _IDS)}
+{field("sleepers", _SLEEPERS)}{field("limitp", _LIMIT)}{field("ids", _IDS)}{field("stop", _STOP)}
   %id = atomicrmw add ptr %ids, i32 1 seq_cst
   br label %idle
 idle:
@@ -81,6 +90,12 @@ sleep:
 slept:
   br label %idle
 job:
+  %ending = load atomic i32, ptr %stop seq_cst, align 4
+  %go = icmp eq i32 %ending, 0
+  br i1 %go, label %look, label %leave
+leave:
+  ret ptr null
+look:
   %limit = load atomic i32, ptr %limitp monotonic, align 4
   %mine = icmp ult i32 %id, %limit
   br i1 %mine, label %start, label %skip
@@ -109,6 +124,20 @@ finished:
   br label %idle
 }}
 
+define i32 @{entry}_stop(ptr %s) {{
+{field("busy", _BUSY)}{field("stop", _STOP)}\
+  %got = cmpxchg ptr %busy, i32 0, i32 1 seq_cst seq_cst
+  %ok = extractvalue {{ i32, i1 }} %got, 1
+  br i1 %ok, label %tell, label %not
+tell:
+  store atomic i32 1, ptr %stop seq_cst, align 4
+  %seq = atomicrmw add ptr %s, i32 1 seq_cst
+  %w = call i64 (i64, ...) @syscall(i64 {futex}, ptr %s, i32 129, i32 2147483647, ptr null, ptr null, i32 0)
+  ret i32 1
+not:
+  ret i32 0
+}}
+
 define i32 @{entry}(ptr %d) {{
 entry:
   %fn = load ptr, ptr %d, align 8
@@ -121,12 +150,15 @@ entry:
   %args = getelementptr i8, ptr %d, i64 32
 {field("next", _NEXT)}{field("active", _ACTIVE)}{field("fnp", _JOB)}{field("argsp", _JOB + 8)}\
 {field("totalp", _JOB + 16)}{field("chunkp", _JOB + 24)}{field("statusp", _STATUS)}\
-{field("sleepers", _SLEEPERS)}{field("busy", _BUSY)}{field("limitp", _LIMIT)}
+{field("sleepers", _SLEEPERS)}{field("busy", _BUSY)}{field("limitp", _LIMIT)}\
+{field("wantedp", _WANTED)}
   %none = icmp eq ptr %costp, null
   br i1 %none, label %alone, label %look
 look:
   %limit = load atomic i32, ptr %limitp monotonic, align 4
-  %idle = icmp eq i32 %limit, 0
+  %wanted = load atomic i32, ptr %wantedp monotonic, align 4
+  %any = or i32 %limit, %wanted
+  %idle = icmp eq i32 %any, 0
   %one = icmp slt i64 %total, 2
   %no = or i1 %idle, %one
   br i1 %no, label %timed, label %guess
@@ -137,7 +169,12 @@ guess:
   %known = fcmp ogt double %cost, 0.0
   %small = fcmp olt double %estimate, {float(SHARE_CYCLES)}
   %inline = and i1 %known, %small
-  br i1 %inline, label %timed, label %claim
+  br i1 %inline, label %timed, label %lacking
+lacking:
+  %lack = icmp eq i32 %limit, 0
+  br i1 %lack, label %nobody, label %claim
+nobody:
+  ret i32 {NO_WORKERS}
 claim:
   %got = cmpxchg ptr %busy, i32 0, i32 1 seq_cst seq_cst
   %ok = extractvalue {{ i32, i1 }} %got, 1
@@ -246,42 +283,89 @@ class Pool:
         self._worker = llvm().address(f"{entry}_worker")
         #: ``run(descriptor) -> status``; releases the GIL.
         self.run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(self._loaded.address)
-        self._lock = threading.Lock()
-        self.threads = 0
+        stop = llvm().address(f"{entry}_stop")
+        self._stop = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(stop)
+        #: Threads a launch may use, the calling one included.
+        self.threads = wanted_threads() if _supported() else 1
         self.state = 0
         self.reset()
 
     def reset(self) -> None:
-        """Forget the workers (after ``fork`` there are none) and begin anew."""
+        """Forget the workers (a child of ``fork`` has none of its parent's) and begin anew."""
         memory = ctypes.create_string_buffer(_STATE_BYTES + 64)
         # Never freed: a worker may look at it at any time.
         _kept.append(memory)
         self.state = -(-ctypes.addressof(memory) // 64) * 64
-        self._started = 0
         self._lock = threading.Lock()
+        self._handles: list[int] = []
         ctypes.c_int64.from_address(self.state + _NEXT).value = 1 << 62
-        self.resize(wanted_threads())
+        self._announce()
+
+    @property
+    def started(self) -> int:
+        """How many workers are running."""
+        return len(self._handles)
+
+    def _set(self, field: int, value: int) -> None:
+        ctypes.c_int32.from_address(self.state + field).value = value
+
+    def _announce(self) -> None:
+        """Tell launches how many workers there are, and whether to ask for some."""
+        workers = self.threads - 1
+        self._set(_LIMIT, min(workers, self.started))
+        self._set(_WANTED, int(workers > 0 and not self.started))
 
     def resize(self, threads: int) -> None:
         """Use ``threads`` threads from now on, the calling one included."""
         with self._lock:
-            workers = max(0, threads - 1) if _supported() else 0
-            while self._started < workers and self._start():
-                self._started += 1
-            workers = min(workers, self._started)
-            ctypes.c_int32.from_address(self.state + _LIMIT).value = workers
-            self.threads = workers + 1
+            self.threads = threads if _supported() else 1
+            if self.started:
+                self._fill()
+            self._announce()
 
-    def _start(self) -> bool:
+    def finish(self, status: int, descriptor: bytes) -> None:
+        """What is left to do when ``run(descriptor)`` gave a ``status`` that is not 0."""
+        while status == NO_WORKERS:  # again only when another thread forks meanwhile
+            self.start()
+            status = self.run(descriptor)
+        if status:
+            raise MemoryError("no memory for the blocks of the kernel")
+
+    def start(self) -> None:
+        """Start the workers that are missing."""
+        with self._lock:
+            self._fill()
+            self._announce()
+
+    def _fill(self) -> None:
         create = ctypes.CDLL(None).pthread_create
         create.argtypes = [ctypes.c_void_p] * 4
-        thread = ctypes.c_uint64()
-        if create(ctypes.byref(thread), None, self._worker, self.state):
-            return False  # no more threads to be had: fewer will do
-        detach = ctypes.CDLL(None).pthread_detach
-        detach.argtypes = [ctypes.c_uint64]
-        detach(thread)
-        return True
+        while self.started < self.threads - 1:
+            thread = ctypes.c_uint64()
+            if create(ctypes.byref(thread), None, self._worker, self.state):
+                self.threads = self.started + 1  # no more to be had: fewer will do
+                return
+            self._handles.append(thread.value)
+
+    def stop(self) -> None:
+        """End the workers; the next launch that is worth sharing starts them again. Does nothing
+        while a launch of another thread is using them."""
+        if not self._handles or not self._lock.acquire(blocking=False):
+            return
+        try:
+            if not self._handles or not self._stop(self.state):
+                return
+            join = ctypes.CDLL(None).pthread_join
+            join.argtypes = [ctypes.c_uint64, ctypes.c_void_p]
+            for handle in self._handles:
+                join(handle, None)
+            self._handles.clear()
+            for field in (_STOP, _IDS, _SLEEPERS):
+                self._set(field, 0)
+            self._announce()
+            self._set(_BUSY, 0)
+        finally:
+            self._lock.release()
 
 
 def _load(source: str, entry: str) -> Loaded:
@@ -337,6 +421,11 @@ def set_num_threads(threads: int) -> None:
     pool().resize(threads)
 
 
+def _before_fork() -> None:
+    if _pool is not None:
+        _pool.stop()
+
+
 def _after_fork() -> None:
     global _pool_lock
     _pool_lock = threading.Lock()
@@ -345,4 +434,4 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

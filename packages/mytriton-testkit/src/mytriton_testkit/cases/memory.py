@@ -107,6 +107,12 @@ def interleave_kernel(x, y, out, n, BLOCK: tl.constexpr):
     tl.store(out + 2 * offs + 1, tl.load(y + offs, mask=mask), mask=mask)
 
 
+@triton.jit
+def far_offset_kernel(x, out, STEP: tl.constexpr, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK) * STEP
+    tl.store(out + offs, tl.load(x + offs))
+
+
 def _copy(path, axes, make, expected, level="standard", n=100, note=""):
     """``copy_kernel`` from one view to another; ``make(rng)`` gives ``x`` and ``out``."""
 
@@ -296,6 +302,14 @@ def _pointers() -> Iterator[Case]:
         "memory.one_for_all", (), broadcast_load_kernel, 2,
         lambda rng: {"x": small(rng, 2, "f32"), "out": sentinel(100, "f32"), "n": 100, "BLOCK": 64},
         lambda a: {"out": a["x"][0] + np.repeat(a["x"], [64, 36])}, level="core",
+    )  # fmt: skip
+    yield case(
+        "memory.far_offsets", (), far_offset_kernel, 1,
+        lambda rng: {
+            "x": data(rng, 70_000, "f32"), "out": sentinel(70_000, "f32"), "STEP": 1100, "BLOCK": 64
+        },
+        lambda a: {"out": np.where(np.arange(70_000) % 1100 == 0, a["x"], a["out"])},
+        level="core", note="offsets that 16 bits do not hold",
     )  # fmt: skip
     for base in (2**33, -(2**40)):
         yield case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from importlib import resources
 from pathlib import Path
@@ -25,6 +26,8 @@ FILES = {
 _DIST = re.compile(r"[a-z][a-z0-9]*([-_.][a-z0-9]+)*")
 _BACKEND = re.compile(r"[a-z][a-z0-9-]*")
 _TAKEN = ("interpreter", "auto", "none", "cuda", "mlir", "mlir-cpu")
+#: ``mytriton-conformance list`` lists cases.
+_COMMANDS = ("list", "merge", "replay", "init")
 
 
 def names_of(dist: str, backend: str = "") -> dict[str, str]:
@@ -35,17 +38,35 @@ def names_of(dist: str, backend: str = "") -> dict[str, str]:
     if not _DIST.fullmatch(dist):
         raise UsageError(f"{dist!r} is no name for a distribution; one like acme-foo is")
     backend = backend or re.split(r"[-_.]", dist)[-1]
-    if not _BACKEND.fullmatch(backend) or backend in _TAKEN:
+    if not _BACKEND.fullmatch(backend) or backend in (*_TAKEN, *_COMMANDS):
         raise UsageError(f"{backend!r} cannot be the name of your backend; choose with --backend")
+    package = re.sub(r"[-.]", "_", dist)
+    if owner := _owner(package, dist):
+        text = f"would hide the module {package!r} of {owner}; choose one like acme-foo"
+        raise UsageError(f"{dist!r} {text}")
     core = version_of("mytriton-core") or "0.1.0"
     major, minor = core.split(".")[:2]
     return {
         "@DIST@": dist,
-        "@PACKAGE@": re.sub(r"[-.]", "_", dist),
+        "@PACKAGE@": package,
         "@BACKEND@": backend,
         "@BOUNDS@": f">={major}.{minor},<{major}.{int(minor) + 1}",
         "@EDITION@": _edition(),
     }
+
+
+def _owner(package: str, dist: str) -> str:
+    """Who else has a module of this name: Python, or another installed distribution."""
+    import sys
+    from importlib.metadata import packages_distributions
+
+    if package in sys.stdlib_module_names or keyword.iskeyword(package):
+        return "Python"
+    if package == "mytriton":
+        return "mytriton-core"
+    norm = re.compile(r"[-_.]+")
+    others = packages_distributions().get(package, ())
+    return next((o for o in others if norm.sub("-", o).lower() != norm.sub("-", dist)), "")
 
 
 def _edition() -> str:

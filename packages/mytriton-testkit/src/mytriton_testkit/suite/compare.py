@@ -23,7 +23,7 @@ class Difference:
 
 
 #: Explicit mantissa bits, exponent of the smallest normal number, largest finite value.
-_FORMATS = {
+FORMATS = {
     "float16": (10, -14, 65504.0),
     "bfloat16": (7, -126, (2 - 2.0**-7) * 2.0**127),
     "float32": (23, -126, (2 - 2.0**-23) * 2.0**127),
@@ -33,12 +33,12 @@ _FORMATS = {
 
 def is_float(dtype: np.dtype[Any]) -> bool:
     """Whether a dtype holds floats (``bfloat16`` has a kind of its own)."""
-    return dtype.name in _FORMATS
+    return dtype.name in FORMATS
 
 
 def unit(values: Array, dtype: np.dtype[Any]) -> Array:
     """One unit in the last place of ``dtype`` at each of ``values`` (``float64``)."""
-    bits, smallest, top = _FORMATS[dtype.name]
+    bits, smallest, top = FORMATS[dtype.name]
     size = np.minimum(np.abs(np.where(np.isnan(values), 0.0, values)), top)
     # frexp gives zero the exponent 0, as if it were 0.5.
     exponent = np.where(size == 0, smallest, np.maximum(np.frexp(size)[1] - 1, smallest))

@@ -94,7 +94,13 @@ def show_report(out: Console, report: Report, *, verbose: bool = False) -> None:
     if report.certified:
         out.print(f"[bold green]certified[/] at level {report.level}, stage {report.stage}")
         return
-    out.print("[bold]not certified[/]" if report.partial else "[bold red]not certified[/]")
+    if report.partial and not bad:
+        # A selection proves nothing about the rest; say that what was selected is right.
+        out.print("every selected case is right")
+    elif bad:
+        one = f"mytriton-conformance {report.backend} --in-process --pdb -k '{bad[0].id}'"
+        out.print(f"debug the first: {escape(one)}", soft_wrap=True)
+    out.print("[bold]not certified[/]" if not bad else "[bold red]not certified[/]")
     for reason in report.why_not()[:SHOWN]:
         out.print(f"  {escape(reason)}")
 

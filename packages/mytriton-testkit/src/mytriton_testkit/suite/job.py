@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from ..case import Case
@@ -113,11 +115,28 @@ def _attempt(launch: LaunchOf, action: Callable[[], LaunchRecord]) -> LaunchReco
 
 
 def _error(launch: LaunchOf, e: BaseException) -> LaunchRecord:
-    detail = "".join(traceback.format_exception(type(e), e, e.__traceback__))
+    name = type(e).__name__
     Last.error = e
-    return LaunchRecord(
-        launch, "error", message=f"{type(e).__name__}: {e}", error=type(e).__name__, detail=detail
-    )
+    try:
+        message = f"{name}: {e}{place_of(e)}"
+        detail = "".join(traceback.format_exception(type(e), e, e.__traceback__))
+    except Exception as broken:
+        message = f"{name}: (its text cannot be made: {type(broken).__name__})"
+        detail = "".join(traceback.format_tb(e.__traceback__))
+    return LaunchRecord(launch, "error", message=message, error=name, detail=detail)
+
+
+def place_of(e: BaseException) -> str:
+    """``" [acme_foo/lowering.py:57]"``: the last line of the backend that ran; empty when the
+    exception comes from mytriton or the suite."""
+    for frame, line in reversed(list(traceback.walk_tb(e.__traceback__))):
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package in ("mytriton", "mytriton_testkit"):
+            return ""
+        if package not in sys.stdlib_module_names and package != "numpy":
+            folder, name = os.path.split(frame.f_code.co_filename)
+            return f" [{os.path.join(os.path.basename(folder), name)}:{line}]"
+    return ""
 
 
 class Last:
@@ -178,14 +197,14 @@ def _execute(
     how: Launcher,
 ) -> LaunchRecord:
     placed = arrays.place(arguments, launch.fence)
-    with poisoned(setup.poison) as tried:
+    with poisoned(setup.poison) as tried, process_state() as changed:
         text = how(setup, case, placed)
         arrays.wait()
     record = _ran(launch, tried, text=text)
     for name, value in arrays.fetch().items():
         if value.tobytes() != arguments[name].tobytes():
             record.changed[name] = value
-    record.damage = arrays.damage()
+    record.damage = [*arrays.damage(), *changed]
     return record
 
 
@@ -226,6 +245,26 @@ def _directly(setup: Setup, case: Case, arguments: Mapping[str, Any]) -> str:
 
 
 # ---------------------------------------------------------------------- environment
+
+
+@contextmanager
+def process_state() -> Iterator[list[str]]:
+    """What a launch changed in the process of its caller, who did not ask for it. Put back."""
+    changed: list[str] = []
+    folder, errors = os.getcwd(), np.geterr()
+    try:
+        yield changed
+    finally:
+        try:
+            now = os.getcwd()
+        except OSError:
+            now = ""
+        if now != folder:
+            changed.append("the launch changed the working directory")
+            os.chdir(folder)
+        if np.geterr() != errors:
+            changed.append("the launch changed NumPy's error state (np.seterr)")
+            np.seterr(**errors)
 
 
 @contextmanager

@@ -103,11 +103,17 @@ def find_target(name: str, *, plugin: str = "", profile: str = "") -> Target:
     name = normalise_name(name)
     try:
         register_plugin(name, plugin)
-        loaded = selection.named(name, requested_by="mytriton-conformance")
     except MytritonBackendError as e:
         raise NotAvailableError(str(e)) from e
     except (ImportError, AttributeError) as e:
         raise UsageError(f"--plugin {plugin}: {e}") from e
+    except (Exception, SystemExit) as e:
+        raise UsageError(f"--plugin {plugin}: {type(e).__name__} at import: {e}") from e
+    _survives(name)
+    try:
+        loaded = selection.named(name, requested_by="mytriton-conformance")
+    except MytritonBackendError as e:
+        raise NotAvailableError(str(e)) from e
     record = MANAGER.find(name)
     info = loaded.info
     found = load_profile(profile) if profile else _own_profile(record, name, plugin)
@@ -115,6 +121,23 @@ def find_target(name: str, *, plugin: str = "", profile: str = "") -> Target:
         name, loaded.dist, loaded.version, info.hook_api, info.capabilities, info.device_kinds,
         loaded.availability.devices, _stages(loaded), found, plugin,
     )  # fmt: skip
+
+
+def _survives(name: str) -> None:
+    """Import and probe an installed backend in another process first: one that hangs or ends the
+    process would take this one with it. Raises ``NotAvailableError``."""
+    from mytriton.cli.doctor import examine
+    from mytriton.plugins.manager import MANAGER
+    from mytriton.plugins.types import State
+
+    record = MANAGER.find(name)
+    if record is None or record.in_process or record.state is not State.DISCOVERED:
+        return
+    if name == "interpreter" or MANAGER.blocked(record):
+        return
+    report = examine(name)
+    if report["step"] != "done":
+        raise NotAvailableError(f"{report['reason']}. See: mytriton doctor {name}")
 
 
 def _own_profile(record: Any, name: str, plugin: str) -> Profile:

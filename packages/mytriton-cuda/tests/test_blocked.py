@@ -246,3 +246,18 @@ def test_impossible_numbers_of_warps(warps: int) -> None:
     function = k.add_kernel.compile(*[np.ones(9, np.float32)] * 3, 9, BLOCK=256).function
     with pytest.raises(MytritonError, match="power of two"):
         emit_blocked(function, warps)
+
+
+@triton.jit
+def between(x, out, low, high, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i), mask=(low < i) & (i < high))
+
+
+def test_a_lower_bound_splits_vectors() -> None:
+    x, out = aligned(512), aligned(512)
+    before = out.copy()
+    run(between, (1,), x, out, 32, 480, BLOCK=512, num_warps=4)
+    np.testing.assert_array_equal(out[33:480], x[33:480])
+    np.testing.assert_array_equal(out[:33], before[:33])
+    np.testing.assert_array_equal(out[480:], before[480:])

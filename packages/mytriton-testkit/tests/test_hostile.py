@@ -128,6 +128,28 @@ def test_an_error_says_where(hostile):
     assert ".py:" in message
 
 
+def test_an_overclaim_says_where_it_declined(hostile):
+    report = hostile("def act(function, grid, args):\n    raise mt.UnsupportedFeature('op.add')\n")
+    assert set(report.totals) == {"OVERCLAIM"}
+    assert report.cases[0].message.startswith("unsupported: op.add [")
+    assert "cases/" not in report.cases[0].message
+
+
+def test_a_misspelt_feature(hostile):
+    act = (
+        "import dataclasses\n"
+        "TABLE = mt.capability_table(yes=[*INFO.capabilities, 'dtype.i32', 'dtype.bool', 'op.lode',"
+        " 'dtype.ff32'])\n"
+        "del TABLE['op.load']\n"
+        "INFO = dataclasses.replace(INFO, capabilities=TABLE)\n"
+        "def act(function, grid, args): pass\n"
+    )
+    report = hostile(act)
+    assert set(report.totals) == {"UNDECLARED"}
+    said = report.cases[0].message
+    assert "says nothing about dtype.f32 (closest: dtype.ff32), op.load" in said
+
+
 def test_results_that_are_too_late(hostile):
     act = (
         "import threading, time\n"

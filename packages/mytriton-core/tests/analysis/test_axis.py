@@ -171,3 +171,29 @@ def test_a_row_stride_that_is_a_multiple_of_16_keeps_alignment():
 def test_a_carried_pointer_keeps_what_every_trip_keeps():
     found = pointer_info(walk_kernel, "load", {"x": 16}, x, x, 2, BLOCK=16)
     assert (found.contiguity, found.divisibility) == ((16,), (16,))
+
+
+@pytest.mark.parametrize(
+    ("condition", "n", "constancy"),
+    [
+        ("at < n", 48, 16),
+        ("at < n", 50, 1),
+        ("n < at", 48, 1),
+        ("(at < n) & (at + 4 < n)", 48, 4),
+        ("(at < n) & (at < 64)", 48, 16),
+        ("at < 40", 48, 8),
+    ],
+)
+def test_masks_that_agree_in_groups(kernels, condition, n, constancy):
+    kernel = kernels(
+        "def kernel(out, n, BLOCK: tl.constexpr):\n"
+        "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        f"    tl.store(out + at, 1.0, mask={condition})\n"
+    )
+    function = kernel.compile(np.zeros(64, np.float32), n, BLOCK=64).function
+    known = axis_info(function, {"n": 16 if n % 16 == 0 else 1})
+    (store,) = [item for item in walk(function.body) if item.opcode == "store"]
+    assert known[store.operands[2].id].constancy == (constancy,)
+    at = np.arange(64)
+    wanted = eval(condition, {"at": at, "n": n}).reshape(-1, constancy)
+    assert (wanted == wanted[:, :1]).all()

@@ -189,7 +189,7 @@ def test_a_fork_waits_for_no_launch(threads):
     done = threading.Event()
 
     def long():
-        launch(np.zeros(4096, "f"), trips=100_000_000)
+        launch(np.zeros(4096, "f"), trips=5_000_000)
         done.set()
 
     worker = threading.Thread(target=long)

@@ -280,21 +280,13 @@ def _cast(op: SSAOp, state: _State) -> AxisInfo:
 
 
 def _less(op: SSAOp, state: _State) -> AxisInfo:
-    """Where one side rises from a multiple and the other, constant, is a multiple, all agree."""
+    """``a < b`` where ``a`` rises from a multiple and ``b`` stays a multiple: all of a group below,
+    or none. (Not the other way round: ``16 < b`` splits 16 from 17.)"""
     a, b = _broadcast(op, state)
     rank = len(a.constancy)
-    constancy = []
-    for axis in range(rank):
-        same = math.gcd(a.constancy[axis], b.constancy[axis])
-        rising = [
-            math.gcd(
-                x.contiguity[axis], x.divisibility[axis], y.divisibility[axis], y.constancy[axis]
-            )
-            for x, y in ((a, b), (b, a))
-            if y.contiguity[axis] == 1
-        ]
-        constancy.append(max([same, *rising]))
-    return AxisInfo((1,) * rank, (1,) * rank, tuple(constancy))
+    same = map(math.gcd, a.constancy, b.constancy)
+    rising = map(math.gcd, a.contiguity, a.divisibility, b.divisibility, b.constancy)
+    return AxisInfo((1,) * rank, (1,) * rank, tuple(map(max, same, rising)))
 
 
 def _both(op: SSAOp, state: _State) -> AxisInfo:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
 from typing import Any
 
 from . import OK, output
@@ -75,7 +77,9 @@ def rows(probe: bool) -> list[dict[str, Any]]:
 
 
 def run(options: argparse.Namespace) -> int:
-    found = rows(options.probe)
+    # The answer alone goes to standard output, whatever a plugin's info module prints.
+    with contextlib.redirect_stdout(sys.stderr):
+        found = rows(options.probe)
     if options.json:
         import json
 

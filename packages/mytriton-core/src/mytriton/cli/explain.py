@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
 from typing import Any
 
 from . import NO, OK, USAGE, output
@@ -43,9 +45,11 @@ def run(options: argparse.Namespace) -> int:
     from ..plugins.selection import explain
 
     try:
-        kernel = load_kernel(options.kernel)
-        arguments = _arguments(options, kernel)
-        report = explain(kernel, _grid(options.grid), backend=options.backend, **arguments)
+        # The answer alone goes to standard output, whatever the file and the plugins print.
+        with contextlib.redirect_stdout(sys.stderr):
+            kernel = load_kernel(options.kernel)
+            arguments = _arguments(options, kernel)
+            report = explain(kernel, _grid(options.grid), backend=options.backend, **arguments)
     except (UsageError, MytritonError, TypeError) as e:
         output.error(str(e))
         return USAGE
@@ -61,7 +65,6 @@ def run(options: argparse.Namespace) -> int:
 def load_kernel(text: str) -> Any:
     """The kernel that ``file.py:name`` means. Raises ``UsageError``."""
     import importlib.util
-    import sys
     from pathlib import Path
 
     file, colon, name = text.rpartition(":")

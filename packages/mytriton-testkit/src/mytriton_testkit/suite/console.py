@@ -18,6 +18,8 @@ from .verdicts import DECLARATION, GOOD, Verdict
 
 #: Failures shown in full; the report has all of them.
 SHOWN = 20
+#: What a debugger helps with.
+_TO_DEBUG = (Verdict.FAIL, Verdict.ERROR, Verdict.SILENT_WRONG, Verdict.BAD_DECLINE)
 
 
 def style(verdict: Verdict) -> str:
@@ -97,9 +99,9 @@ def show_report(out: Console, report: Report, *, verbose: bool = False) -> None:
     if report.partial and not bad:
         # A selection proves nothing about the rest; say that what was selected is right.
         out.print("every selected case is right")
-    elif bad:
-        one = f"mytriton-conformance {report.backend} --in-process --pdb -k '{bad[0].id}'"
-        out.print(f"debug the first: {escape(one)}", soft_wrap=True)
+    elif wrong := [c for c in bad if c.verdict in _TO_DEBUG]:
+        one = f"mytriton-conformance {report.backend} --in-process --pdb -k '{wrong[0].id}'"
+        out.print(f"  debug the first: {escape(one)}", soft_wrap=True)
     out.print("[bold]not certified[/]" if not bad else "[bold red]not certified[/]")
     for reason in report.why_not()[:SHOWN]:
         out.print(f"  {escape(reason)}")

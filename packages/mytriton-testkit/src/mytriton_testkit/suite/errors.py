@@ -37,9 +37,9 @@ class SuiteError(ConformanceError):
     """The suite itself is wrong: an oracle disagrees with the case, a worker cannot start."""
 
 
-def closest(name: str, known: Iterable[str]) -> str:
+def closest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     """``" (closest: op.exp)"``, or nothing."""
     import difflib
 
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
     return f" (closest: {near[0]})" if near else ""

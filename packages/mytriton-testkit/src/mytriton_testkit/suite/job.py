@@ -108,7 +108,11 @@ def _attempt(launch: LaunchOf, action: Callable[[], LaunchRecord]) -> LaunchReco
         cause = e if isinstance(e, UnsupportedFeature) else e.__cause__
         if isinstance(cause, UnsupportedFeature):
             missing = frozenset({cause.feature} - {""})
-            return LaunchRecord(launch, "declined", message=str(cause), missing=missing)
+            # Not its own text, which points at the kernel: at the line of the backend that declined.
+            text = f"unsupported: {cause.feature}" if cause.feature else str(cause)
+            return LaunchRecord(
+                launch, "declined", message=text + place_of(cause), missing=missing
+            )
         return _error(launch, e)
     except (Exception, SystemExit) as e:
         return _error(launch, e)

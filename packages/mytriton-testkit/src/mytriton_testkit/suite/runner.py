@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mytriton.plugin_api import all_ops
+
 from ..case import EDITIONS, LEVELS, Case
 from .errors import SuiteError, UsageError, closest
 from .job import Job, Setup
@@ -19,7 +21,7 @@ from .profile import check_profile, glob_match
 from .report import CaseResult, Report, feature_rows
 from .scoring import observe
 from .target import Target, choose_stage, find_target, load_cases
-from .verdicts import Declared, Observation, Outcome, judge
+from .verdicts import Declared, Observation, Outcome, Verdict, judge
 from .versions import versions_of
 
 
@@ -199,6 +201,8 @@ class Run:
             declared = Declared.GAP
         verdict = judge(declared, seen, bug, self._newer(case))
         gap = "; ".join(self.target.reasons(needs))
+        if verdict is Verdict.UNDECLARED:
+            seen.message = self._undeclared(case)
         row = CaseResult(
             case.id, case.edition, case.level, tuple(sorted(needs)), declared.value, verdict,
             "abandoned" if result.end == "abandoned" else seen.outcome.value, seen.message,
@@ -206,6 +210,15 @@ class Run:
             seconds, seen.detail,
         )  # fmt: skip
         return row
+
+    def _undeclared(self, case: Case) -> str:
+        """Which features the table says nothing about, and which of its own may mean them."""
+        table = self.target.capabilities
+        names = [f for f in sorted(self._core[case.id]) if self.target.capability(f) is None]
+        known = {op.feature_id for op in all_ops()}.union(*self._core.values())
+        near = [closest(name, [f for f in table if f not in known], 0.8) for name in names]
+        listed = ", ".join(map("".join, zip(names, near, strict=True)))
+        return f"the capability table says nothing about {listed}; say yes, planned or no"
 
     def _limited(self, seen: Observation) -> bool:
         """Whether it declined because of something the table cannot say for a whole feature: a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,3 +50,30 @@ def test_a_disk_that_refuses_is_no_error(
     monkeypatch.setenv("MYTRITON_CACHE_DIR", str(tmp_path / "file"))
     cache.put(cache.key("a"), b"code")
     assert cache.get(cache.key("a")) is None
+
+
+def test_an_entry_can_be_dropped(cache: DiskCache) -> None:
+    key = cache.key("a")
+    cache.put(key, b"code")
+    cache.drop(key)
+    cache.drop(key)
+    assert cache.get(key) is None
+
+
+def test_a_folder_that_goes_while_an_entry_is_written(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tempfile
+
+    real, calls = tempfile.mkstemp, []
+
+    def once(*args: Any, **options: Any) -> Any:
+        calls.append(options["dir"])
+        if len(calls) == 1:
+            options["dir"].rmdir()  # what `mytriton cache clear` does with an empty folder
+        return real(*args, **options)
+
+    monkeypatch.setattr(tempfile, "mkstemp", once)
+    cache.put(cache.key("a"), b"code")
+    assert cache.get(cache.key("a")) == b"code"
+    assert len(calls) == 2

@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import cases
 import pytest
 
 from mytriton_testkit.ptx import Checks, Module, PtxError, load_module
+
+from . import cases
 
 BARRIER = re.compile(r"\s*bar(rier)?\.(sync|cta)")
 WAIT = re.compile(r"\s*cp\.async\.wait_(group|all)")

@@ -113,7 +113,7 @@ def clear(folder: Path) -> dict[str, int]:
         freed += stat.st_size
     for place, _, _ in os.walk(folder, topdown=False):
         name = os.path.basename(place)
-        if place == str(folder) or name.startswith(UNFINISHED) and _younger(place, now):
+        if place == str(folder) or (name.startswith(UNFINISHED) and _younger(place, now)):
             continue
         try:
             os.rmdir(place)
@@ -140,7 +140,9 @@ def _show(as_json: bool) -> int:
         import json
 
         place = str(root) if root is not None else None
-        print(json.dumps({"schema": "mytriton.cache/1", "folder": place, "caches": found}, indent=2))
+        print(
+            json.dumps({"schema": "mytriton.cache/1", "folder": place, "caches": found}, indent=2)
+        )
         return OK
     if root is None:
         print(f"caches are off: {_why_off()}")

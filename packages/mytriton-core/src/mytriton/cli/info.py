@@ -117,5 +117,7 @@ def run(options: argparse.Namespace) -> int:
             for name, near in found["unknown_variables"].items()
         ]
         output.facts("variables that are set and unknown", rows)
-    output.facts("cache", [("folder", cache["folder"] or "none: caches are off"), ("content", size)])
+    output.facts(
+        "cache", [("folder", cache["folder"] or "none: caches are off"), ("content", size)]
+    )
     return OK

@@ -56,17 +56,22 @@ def names_of(dist: str, backend: str = "") -> dict[str, str]:
 
 
 def _owner(package: str, dist: str) -> str:
-    """Who else has a module of this name: Python, or another installed distribution."""
+    """Who else has a module of this name: Python, or an installed distribution (other than an
+    earlier version of the same plugin)."""
     import sys
-    from importlib.metadata import packages_distributions
+    from importlib.metadata import entry_points, packages_distributions
 
     if package in sys.stdlib_module_names or keyword.iskeyword(package):
         return "Python"
-    if package == "mytriton":
-        return "mytriton-core"
-    norm = re.compile(r"[-_.]+")
-    others = packages_distributions().get(package, ())
-    return next((o for o in others if norm.sub("-", o).lower() != norm.sub("-", dist)), "")
+    plugins = {e.dist.name for e in entry_points(group="mytriton.backends") if e.dist is not None}
+    for owner in packages_distributions().get(package, ()):
+        if owner not in plugins or _normal(owner) != _normal(dist):
+            return owner
+    return "mytriton-core" if package == "mytriton" else ""
+
+
+def _normal(dist: str) -> str:
+    return re.sub(r"[-_.]+", "-", dist).lower()
 
 
 def _edition() -> str:

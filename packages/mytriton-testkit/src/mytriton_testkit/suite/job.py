@@ -109,10 +109,9 @@ def _attempt(launch: LaunchOf, action: Callable[[], LaunchRecord]) -> LaunchReco
         if isinstance(cause, UnsupportedFeature):
             missing = frozenset({cause.feature} - {""})
             # Not its own text, which points at the kernel: at the line of the backend that declined.
-            text = f"unsupported: {cause.feature}" if cause.feature else str(cause)
-            return LaunchRecord(
-                launch, "declined", message=text + place_of(cause), missing=missing
-            )
+            why = f" ({cause.reason})" if cause.reason else ""
+            text = f"unsupported: {cause.feature}{why}"
+            return LaunchRecord(launch, "declined", message=text + place_of(cause), missing=missing)
         return _error(launch, e)
     except (Exception, SystemExit) as e:
         return _error(launch, e)

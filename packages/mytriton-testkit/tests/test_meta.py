@@ -71,7 +71,7 @@ def test_hanger_times_out():
     started = time.perf_counter()
     report = check("hanger", select=("binary.add[f32,block=128,n=1",), timeout=1.0)
     assert (verdicts(report), report.exit_code) == ({"TIMEOUT"}, 1)
-    assert time.perf_counter() - started < 60
+    assert time.perf_counter() - started < 240
 
 
 def test_after_too_many_deaths_the_rest_is_not_run(monkeypatch):

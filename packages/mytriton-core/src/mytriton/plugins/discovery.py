@@ -140,9 +140,7 @@ class Record:
             self._info = found
 
     def _reject(self, what: str) -> None:
-        error = PluginInterfaceError(
-            f"plugin {self.dist or self.name}: {what}", backend=self.name
-        )
+        error = PluginInterfaceError(f"plugin {self.dist or self.name}: {what}", backend=self.name)
         self.fail(State.BROKEN, error, None)
 
 
@@ -159,9 +157,7 @@ def builtin_record() -> Record:
     """The interpreter, which is a backend like any other but for its name."""
     from .builtin_info import INFO
 
-    entry = Entry(
-        INTERPRETER, "mytriton.plugins.builtin", Distribution(CORE_DIST, core_version())
-    )
+    entry = Entry(INTERPRETER, "mytriton.plugins.builtin", Distribution(CORE_DIST, core_version()))
     record = Record(INTERPRETER, entry, in_process=True)
     record._info = INFO
     return record

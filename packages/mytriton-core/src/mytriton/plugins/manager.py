@@ -234,9 +234,7 @@ class Manager:
         others = [
             plugin
             for name, plugin in pm.list_name_plugin()
-            if plugin is not None
-            and plugin is not record.plugin
-            and not name.startswith(_OBSERVER)
+            if plugin is not None and plugin is not record.plugin and not name.startswith(_OBSERVER)
         ]
         return pm.subset_hook_caller(hook, others)(**arguments)
 

@@ -179,9 +179,7 @@ def declined(record: Record, requested_by: str, kernel: str, reason: str) -> str
 def claim_broken(name: str, dist: str, kernel: str, step: str, feature: str, listed: bool) -> str:
     """MT-B10."""
     table = (
-        "its capability table says yes"
-        if listed
-        else "it should have declined in mytriton_claim"
+        "its capability table says yes" if listed else "it should have declined in mytriton_claim"
     )
     return (
         f"backend {name!r} claimed {kernel!r} but mytriton_{step} raised"

@@ -131,9 +131,7 @@ def _decide(
 ) -> _Outcome:
     kernel = kernel or function.name
     requested, who = sources.requested(explicit, decorator)
-    report = SelectionReport(
-        kernel, who, requested, tuple(sorted(function.features())), launch
-    )
+    report = SelectionReport(kernel, who, requested, tuple(sorted(function.features())), launch)
     chosen = error = None
     candidates: list[Candidate] = []
     automatic = not requested

@@ -63,7 +63,7 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
         return memo[id(value)]
     twin = _copied(base, memo)
     offset = value.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-    found = np.ndarray(value.shape, value.dtype, twin, offset, value.strides)
+    found: np.ndarray[Any, Any] = np.ndarray(value.shape, value.dtype, twin, offset, value.strides)
     memo[id(value)] = found
     return found
 

@@ -216,7 +216,7 @@ class Runner:
         warps = lanes >> 5
         present, alive = m.bits(lanes), m.live_bits()
         if gate.mask is None:
-            mask = np.full(len(lanes), 0xFFFFFFFF, np.uint32)
+            mask: Array = np.full(len(lanes), 0xFFFFFFFF, np.uint32)
             short = alive[warps] != mask
             if short.any() and m.launch.checks.collectives:
                 lane = int(lanes[short.argmax()])

@@ -42,7 +42,9 @@ class Space:
 
     def party(self, m: Machine, sel: Selection, offsets: Array, size: int) -> tuple[Array, Party]:
         """The pieces of memory and the threads of an access, for the race records."""
-        who, since, synced = m.who, m.since, m.synced
+        who: Array = m.who
+        since: Array = m.since
+        synced = m.synced
         if sel is not None:
             who, since = who.take(sel), since.take(sel)
             synced = None if synced is None else synced.take(sel)

@@ -24,7 +24,7 @@ def test_the_commands_create_what_they_need() -> None:
     for command in COMMANDS:
         assert command.startswith("python3 -m venv .venv && ")
     assert COMMANDS[0].endswith(" examples/quickstart.py")
-    assert " run -m ci" in COMMANDS[1]
+    assert COMMANDS[1].endswith(" -m ci")
 
 
 def test_ci_runs_the_second_command() -> None:
@@ -36,7 +36,8 @@ def test_ci_runs_the_second_command() -> None:
 
 
 def test_links_of_the_readme_lead_somewhere() -> None:
-    targets = re.findall(r"\]\(([^)#:]+)\)", README)
+    prose = re.sub(r"^```.*?^```$", "", README, flags=re.M | re.S)
+    targets = re.findall(r"\]\(([^)#:]+)\)", prose)
     assert targets
     assert [target for target in targets if not (ROOT / target).exists()] == []
 

@@ -6,10 +6,11 @@ import argparse
 import os
 from typing import Any
 
+from ..plugins.known import ARRAY_PACKAGES
 from . import OK, output
 
-_PACKAGES = ("numpy", "pluggy", "packaging", "rich", "mytriton-testkit", "torch", "cupy-cuda12x",
-             "cupy-cuda13x", "pytest", "hypothesis")  # fmt: skip
+_PACKAGES = ("numpy", "pluggy", "packaging", "rich", "mytriton-testkit", "torch", *ARRAY_PACKAGES,
+             "pytest", "hypothesis")  # fmt: skip
 
 
 def add(commands: Any) -> argparse.ArgumentParser:

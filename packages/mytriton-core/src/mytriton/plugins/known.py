@@ -67,3 +67,7 @@ def is_first_party(name: str, dist: str) -> bool:
 def installs_for(kind: str) -> list[str]:
     """Commands that install a backend for arrays on ``kind``, best first."""
     return [known.advice for known in KNOWN.values() if kind in known.device_kinds]
+
+
+#: Distributions whose versions a bug report names because arrays come from them.
+ARRAY_PACKAGES = ("cupy-cuda12x", "cupy-cuda13x")

@@ -66,7 +66,7 @@ class JITFunction:
 
     def with_backend(self, name: str | Sequence[str]) -> BackendView:
         """The same kernel, launched by the named backend, or by the first of a list that can
-        (``"cuda,mlir-cpu"``), and by no other."""
+        (``"first,second"``), and by no other."""
         names = [name] if isinstance(name, str) else name
         if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
             raise ArgumentError(f"a backend is chosen by name or by a list of names, got {name!r}")

@@ -1,16 +1,19 @@
 #!/bin/sh
 # Everything that takes a GPU, in one go and one JSON file.
 #
-#   scripts/gpu_check.sh prepare          on a machine with a package index: fills build/gpu_site
+#   scripts/gpu_check.sh prepare          on a machine with a package index: fills build/gpu_site and,
+#                                         by build_gpu_images.sh, build/gpu_images (or $GPU_IMAGES)
 #   scripts/gpu_check.sh [run] [OUT.json] on the machine with the GPU; needs no index. It needs Python
 #                                         3.12 (or $PYTHON) with NumPy and CuPy; PyTorch and Triton
 #                                         are compared with when they are there
 #
-# Conformance of `cuda` at stage execute in both mappings, then benchmarks/gpu.py. Under 6 minutes.
+# Conformance at stage execute of `cuda` in both mappings and of `mlir`, whose kernels come from the
+# images where its bindings are not installed; then benchmarks/gpu.py. Under 6 minutes.
 set -eu
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}
 SITE=build/gpu_site
+IMAGES=${GPU_IMAGES:-build/gpu_images}
 
 if [ "${1:-run}" = prepare ]; then
     VERSION=${GPU_PYTHON_VERSION:-3.12}
@@ -21,7 +24,8 @@ if [ "${1:-run}" = prepare ]; then
         --python-version "$VERSION" --implementation cp \
         pluggy packaging filelock platformdirs pytest iniconfig pygments hypothesis sortedcontainers \
         attrs rich markdown-it-py mdurl ml_dtypes
-    echo "prepared $SITE for Python $VERSION"
+    scripts/build_gpu_images.sh "$IMAGES"
+    echo "prepared $SITE for Python $VERSION, and $IMAGES"
     exit 0
 fi
 
@@ -32,12 +36,14 @@ trap 'rm -rf "$WORK"' EXIT
 # NumPy is not in there: the machine has the one its CuPy was built for.
 export PYTHONPATH="${PYTHONPATH:+$PYTHONPATH:}$PWD/$SITE"
 export MYTRITON_REQUIRE_CUDA=1
-SUITE="$PYTHON -m mytriton_testkit cuda --stage execute -q -j 4"
+[ ! -d "$IMAGES" ] || export MYTRITON_MLIR_IMAGES="$(cd "$IMAGES" && pwd)"
+SUITE="$PYTHON -m mytriton_testkit --stage execute -q -j 4"
 STATUS=0
 "$PYTHON" -m mytriton.cli info || true
-timeout 120 $SUITE --json "$WORK/element.json" || STATUS=1
+timeout 120 $SUITE --json "$WORK/element.json" cuda || STATUS=1
 MYTRITON_CUDA_MAPPING=blocked timeout 120 $SUITE --json "$WORK/blocked.json" \
-    --profile "$SITE/mytriton_cuda/blocked-conformance.toml" || STATUS=1
+    --profile "$SITE/mytriton_cuda/blocked-conformance.toml" cuda || STATUS=1
+timeout 120 $SUITE --json "$WORK/mlir.json" mlir || STATUS=1
 timeout 100 "$PYTHON" benchmarks/gpu.py --json "$WORK/benchmark.json" || STATUS=1
 "$PYTHON" - "$WORK" "$OUT" <<'PY'
 import json, pathlib, sys

@@ -34,6 +34,7 @@ INFO = BackendInfo(
             "dtype.f8e5": _F8,
             "limit.block>65536": "a thread would hold more than its registers",
         },
+        no={"memory.unaligned": "a GPU cannot access elements at such addresses"},
     ),
     limits=Limits(block_elements=65536, grid=(2**31 - 1, 65535, 65535)),
     install_hint='pip install "mytriton-cuda[cuda12]" (or [cuda13], to match your driver)',

@@ -24,7 +24,7 @@ INFO = BackendInfo(
             *(f"reduce.{name}" for name in ("sum", "max", "min")),
             *(f"dtype.{name}" for name in _DTYPES),
             *(f"rank.{n}" for n in range(2, 9)),
-            *("grid.axis1", "grid.axis2", "control.for"),
+            *("grid.axis1", "grid.axis2", "control.for", "memory.unaligned"),
         ],
         planned={"dtype.f8e4nv": _F8, "dtype.f8e5": _F8},
     ),

@@ -29,7 +29,10 @@ INFO = BackendInfo(
     capabilities=capability_table(
         yes=(*_OPERATIONS, *_DTYPES, *_SHAPES),
         planned={"dtype.f8e4nv": _F8, "dtype.f8e5": _F8},
-        no={"limit.block>1024": "every element of a block has a thread of its own"},
+        no={
+            "limit.block>1024": "every element of a block has a thread of its own",
+            "memory.unaligned": "a GPU cannot access elements at such addresses",
+        },
     ),
     limits=Limits(block_elements=1024, grid=(2**31 - 1, 65535, 65535)),
     install_hint='pip install "mytriton-mlir[bindings]"',
@@ -37,5 +40,6 @@ INFO = BackendInfo(
     language="MLIR",
     variables={
         "MYTRITON_MLIR_CHIP": "GPU that backend mlir compiles for ('sm_90'); default: the one here",
+        "MYTRITON_MLIR_IMAGES": "folder that keeps compiled GPU kernels, and gives them without bindings",
     },
 )

@@ -94,6 +94,20 @@ def test_guard_keeps_layout_and_sharing(fence):
     assert all(not g.damage() for g in guards)
 
 
+@pytest.mark.parametrize("fence", [False, True])
+@pytest.mark.parametrize("shift", [1, 2, 4, 0])
+def test_guard_keeps_the_alignment_of_an_element(shift, fence):
+    raw = np.zeros(64, np.uint8)
+    start = (shift - raw.ctypes.data) % 16
+    x = raw[start : start + 20].view(np.float32)
+    x[:] = np.arange(5)
+    placed, (only,) = guard({"x": x}, fence=fence)
+    assert placed["x"].ctypes.data % 4 == shift % 4
+    np.testing.assert_array_equal(placed["x"], np.arange(5))
+    placed["x"][:] = 7
+    assert not only.damage()
+
+
 @pytest.mark.parametrize("at", [-1, -1000, 5, 900])
 def test_stores_out_of_bounds_are_seen(at):
     placed, (only,) = guard({"x": np.zeros(5, np.float32)})

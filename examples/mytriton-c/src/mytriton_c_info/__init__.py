@@ -28,7 +28,7 @@ INFO = BackendInfo(
             *(f"reduce.{name}" for name in ("sum", "max", "min")),
             *(f"dtype.{name}" for name in _DTYPES),
             *(f"rank.{n}" for n in range(2, 9)),
-            *("grid.axis1", "grid.axis2", "control.for"),
+            *("grid.axis1", "grid.axis2", "control.for", "memory.unaligned"),
         ],
         no={"dtype.f8e4nv": _NO_F8, "dtype.f8e5": _NO_F8},
         planned={"rank.9": "tested for ranks up to 8"},

@@ -155,6 +155,18 @@ class OutOfBoundsError(MytritonError, IndexError):
         return format_error(self.message, self.span)
 
 
+class DeviceAssertionError(MytritonError, AssertionError):
+    """A ``tl.device_assert`` of a running kernel failed. ``message`` is the bare sentence."""
+
+    def __init__(self, message: str, span: Span | None = None) -> None:
+        self.message = message
+        self.span = span
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        return format_error(self.message, self.span)
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing the sanitizer found. ``count`` says how many lanes it happened to; the other

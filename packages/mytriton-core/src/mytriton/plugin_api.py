@@ -98,6 +98,7 @@ if TYPE_CHECKING:
         PackedArguments,
         device_provider,
         pack_arguments,
+        refuse_unaligned,
     )
     from .plugins.hookspecs import hookimpl
     from .runtime.arguments import launch_value
@@ -115,7 +116,8 @@ _LAZY = {
         "ir.values": "Constant Region SSAForRange SSAFunction SSAItem SSAOp SSAOperand SSAValue"
         " next_id operand_type walk",
         "plugins.claims": "default_claim largest_block missing_features",
-        "plugins.devices": "DeviceProvider PackedArguments device_provider pack_arguments",
+        "plugins.devices": "DeviceProvider PackedArguments device_provider pack_arguments"
+        " refuse_unaligned",
         "plugins.hookspecs": "hookimpl",
         "runtime.arguments": "launch_value",
         "runtime.disk_cache": "DiskCache cache_folder",
@@ -157,7 +159,7 @@ __all__ = [
     "CompilationError", "DeviceError", "MytritonBackendError", "MytritonError", "Span",
     "UnsupportedFeature", "format_error",
     # devices
-    "DeviceProvider", "PackedArguments", "device_provider", "pack_arguments",
+    "DeviceProvider", "PackedArguments", "device_provider", "pack_arguments", "refuse_unaligned",
     # SSA
     "Constant", "Param", "Region", "SSAForRange", "SSAFunction", "SSAItem", "SSAOp", "SSAOperand",
     "SSAValue", "features", "next_id", "operand_type", "print_module", "walk",

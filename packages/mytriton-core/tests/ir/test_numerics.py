@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mytriton.ir import numerics as N
-from mytriton.ir.types import BF16, BOOL, F8E5, F16, F32, F64, I8, I32, I64, U8, U32, U64
+from mytriton.ir.types import BF16, BOOL, F8E4NV, F8E5, F16, F32, F64, I8, I32, I64, U8, U32, U64
 
 BF16_TIES = [1 + 2**-8, 1 + 3 * 2**-8, -(1 + 2**-8), 2**-133, 2**-134, 3 * 2**-134]
 
@@ -112,10 +112,39 @@ def test_other_types_are_stored_as_they_are():
     assert N.storage_dtype(F8E5) == np.uint8
 
 
-def test_8_bit_floats_are_not_read_yet():
-    for function in (N.decode, N.encode):
-        with pytest.raises(NotImplementedError, match="f8e5"):
-            function(np.zeros(1, np.uint8), F8E5)
+def f8(bits, mantissa, bias):
+    """The value of an 8-bit float, by the definition of its format (OCP 8-bit floating point)."""
+    sign, exponent = (-1.0) ** (bits >> 7), (bits & 0x7F) >> mantissa
+    fraction = (bits & ((1 << mantissa) - 1)) / 2**mantissa
+    if exponent == 0:
+        return sign * fraction * 2.0 ** (1 - bias)
+    return sign * (1 + fraction) * 2.0 ** (exponent - bias)
+
+
+@pytest.mark.parametrize("ty, mantissa, bias, special", [(F8E4NV, 3, 7, 0x7F), (F8E5, 2, 15, 0x7C)])
+def test_every_8_bit_float_is_read_and_written_back(ty, mantissa, bias, special):
+    bits = np.arange(256, dtype=np.uint8)
+    values = N.decode(bits, ty)
+    for code in range(256):
+        if code & 0x7F < special:
+            assert values[code] == f8(code, mantissa, bias)
+    assert (N.encode(values, ty)[np.isfinite(values)] == bits[np.isfinite(values)]).all()
+
+
+@pytest.mark.parametrize("ty, mantissa, bias, special", [(F8E4NV, 3, 7, 0x7F), (F8E5, 2, 15, 0x7C)])
+@given(value=st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_8_bit_floats_round_to_nearest_even(ty, mantissa, bias, special, value):
+    finite = [f8(code, mantissa, bias) for code in range(special)]
+    top, step = finite[-1], finite[-1] - finite[-2]
+    got = float(N.convert(np.array([value], np.float32), F32, ty)[0])
+    if abs(value) >= top + step / 2:
+        # Halfway beyond the largest value ties to even: out of range for E5M2 and, its last code being
+        # even, back to the largest for E4M3.
+        edge = abs(value) == top + step / 2 and (special - 1) % 2 == 0
+        assert abs(got) == top if edge else not np.isfinite(got)
+        return
+    best = min(range(special), key=lambda code: (abs(finite[code] - abs(value)), code % 2))
+    assert abs(got) == finite[best]
 
 
 def cast(value, src, dst):

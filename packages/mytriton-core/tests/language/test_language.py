@@ -135,8 +135,11 @@ REFUSED = {
     "constant fault": ("1 / 0", "division by zero"),
     "unknown attribute": ("tl.sotre(out, 1)", "no attribute 'sotre'"),
     "unknown keyword": ("tl.load(out, msk=1)", "unexpected keyword argument 'msk'"),
-    "condition": ("1 if a0 < 2 else 3", "only constexpr conditions in IfExp are supported"),
-    "builtin": ("max(a0, 1)", "use tl.maximum"),
+    "condition": (
+        "1 if tl.arange(0, 4) < 2 else 3",
+        "only scalar conditions in IfExp are supported",
+    ),
+    "builtin": ("int(a0)", r"convert with .to\(tl.int32\)"),
 }
 
 

@@ -18,6 +18,7 @@ from mytriton.plugin_api import (
     Source,
     device_provider,
     pack_arguments,
+    refuse_unaligned,
 )
 
 from . import nvrtc
@@ -81,6 +82,7 @@ class CudaKernel:
             module = self._provider.load(image.data, kind=image.kind, device=device)
             self._function = self._provider.function(module, source.entry)
         self._types = source.resources["parameters"]
+        self._names = tuple(a.name for a in launch.arguments) if launch else ()
         self._block = (int(source.resources["threads"]), 1, 1)
         self._dynamic = int(source.resources.get("dynamic_shared", 0))
         self.metadata: Mapping[str, Any] = MappingProxyType(
@@ -102,6 +104,7 @@ class CudaKernel:
             raise DeviceError(
                 f"kernel {self.metadata['name']!r} was only compiled: {self._why_not}"
             )
+        refuse_unaligned(self._names, args)
         packed = pack_arguments(self._types, args)
         self._provider.launch(self._function, grid, self._block, packed, shared_bytes=self._dynamic)
 

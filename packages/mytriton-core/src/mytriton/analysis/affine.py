@@ -252,14 +252,14 @@ def _no_form(op: SSAOp, found: Affine) -> Linear | None:
 _RULES: dict[str, Callable[[SSAOp, Affine], Linear | None]] = {
     "add": _sum(add), "addptr": _sum(add), "sub": _sum(sub), "mul": _product, "arange": _arange,
     "expand_dims": _expand_dims, "zeros": _zeros, "full": _full, "cast": _cast,
-    "cmp_lt": _no_form, "and": _no_form,
+    "and": _no_form, "cmp_lt": _no_form, "cmp_le": _no_form, "cmp_gt": _no_form, "cmp_ge": _no_form,
 }  # fmt: skip
 
 
 def _mask(op: SSAOp, found: Affine) -> Mask | None:
     assert isinstance(op.result, SSAValue)
     rank = len(shape_of(op.result.ty))
-    if op.opcode == "cmp_lt":
+    if op.opcode in _UPPER:
         return _comparison(op, found, rank)
     if op.opcode == "and":
         a, b = (_stretched_mask(found.mask(operand), rank) for operand in op.operands)
@@ -273,6 +273,10 @@ def _mask(op: SSAOp, found: Affine) -> Mask | None:
     return None
 
 
+#: Comparisons that bound one side from above: which operand, and whether the bound is included.
+_UPPER = {"cmp_lt": (0, 0), "cmp_le": (0, 1), "cmp_gt": (1, 0), "cmp_ge": (1, 1)}
+
+
 def _comparison(op: SSAOp, found: Affine, rank: int) -> Mask | None:
     if rank == 0:
         return None  # a scalar condition stands for itself
@@ -280,12 +284,13 @@ def _comparison(op: SSAOp, found: Affine, rank: int) -> Mask | None:
         return None  # unsigned numbers wrap where plain arithmetic does not
     if (pair := _forms(op, found)) is None:
         return None
-    a, b = pair
+    side, included = _UPPER[op.opcode]
+    a, b = pair if side == 0 else pair[::-1]
     axes = [d for d, s in enumerate(a.strides) if s != 0]
     # lhs rises by one along a single axis and rhs is the same everywhere: index < rhs - base.
     if not b.uniform or len(axes) != 1 or a.strides[axes[0]] != 1:
         return None
-    limit = sub(b.base, a.base)
+    limit = add(sub(b.base, a.base), included)
     return Mask(tuple((limit,) if d == axes[0] else () for d in range(rank)))
 
 

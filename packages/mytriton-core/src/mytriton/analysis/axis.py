@@ -299,7 +299,8 @@ def _both(op: SSAOp, state: _State) -> AxisInfo:
 _RULES: dict[str, Callable[[SSAOp, _State], AxisInfo]] = {
     "add": _add, "addptr": _add, "sub": _add, "mul": _mul, "arange": _arange,
     "expand_dims": _expand_dims, "zeros": _full, "full": _full, "cast": _cast,
-    "cmp_lt": _less, "and": _both,
+    "cmp_lt": _less, "and": _both, "or": _both, "xor": _both, "cmp_eq": _both, "cmp_ne": _both,
+    "cmp_le": _both, "cmp_gt": _both, "cmp_ge": _less,
 }  # fmt: skip
 
 

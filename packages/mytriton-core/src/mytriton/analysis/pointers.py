@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..ir.expr import Param
 from ..ir.registry import Effect, get
 from ..ir.types import is_pointer
-from ..ir.values import SSAForRange, SSAFunction, SSAItem, SSAOperand, SSAValue, operand_type, walk
+from ..ir.values import SSAFunction, SSAItem, SSAOperand, SSAValue, operand_type, walk
+from .flow import flows
 
 Roots = frozenset[str]
 
@@ -33,17 +34,9 @@ def pointer_roots(function: SSAFunction) -> dict[int, Roots]:
     while changed:
         changed = False
         for item in items:
-            if isinstance(item, SSAForRange):
-                lanes = zip(item.carried_args, item.carried_inputs, item.yields, item.results)
-                for arg, start, end, result in lanes:
-                    if is_pointer(arg.ty):
-                        found = of(start) | of(end)
-                        changed |= join(arg, found) | join(result, found | of(arg))
-                continue
-            found = frozenset().union(*map(of, item.inputs)) if item.inputs else frozenset()
-            for result in item.results:
-                if is_pointer(result.ty):
-                    changed |= join(result, found)
+            for value, sources, _ in flows(item):
+                if is_pointer(value.ty):
+                    changed |= join(value, frozenset().union(*map(of, sources)))
     return roots
 
 

@@ -8,33 +8,59 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CompilationError
-from ..language.core import static_range
+from ..language import core
+from ..language.compile_time import constexpr
+from ..language.ranges import range as tl_range
+from ..language.ranges import static_range
 from ..language.symbolic import tensor
 from .dependencies import Opaque, function_fingerprint
+from .inline import inline
+from .merge import leaves
 
 if TYPE_CHECKING:
     from .tracer import Tracer
 
 #: Builtins that make sense on compile-time values.
 COMPILE_TIME = (
-    "abs", "bool", "divmod", "float", "int", "isinstance", "len", "max", "min", "pow", "range",
-    "round", "str", "sum", "tuple", "type",
+    "abs", "all", "any", "bool", "dict", "divmod", "enumerate", "float", "getattr", "hasattr",
+    "int", "isinstance", "len", "list", "max", "min", "pow", "range", "reversed", "round",
+    "slice", "sorted", "str", "sum", "tuple", "type", "zip",
 )  # fmt: skip
 
 
 def visit_call(tracer: Tracer, node: ast.Call) -> Any:
     """Evaluate the callee and its arguments, then call it the way its kind asks for."""
     function = tracer.visit(node.func)
-    for argument in node.args:
-        if isinstance(argument, ast.Starred):
-            raise tracer.error("unsupported AST node: Starred", argument)
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            raise tracer.error("**kwargs in calls are not supported", keyword.value)
-    args = [tracer.visit(argument) for argument in node.args]
-    kwargs = {str(keyword.arg): tracer.visit(keyword.value) for keyword in node.keywords}
+    args, kwargs = arguments(tracer, node)
     with tracer.at(node):
         return call(tracer, node, function, args, kwargs)
+
+
+def arguments(tracer: Tracer, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    """The evaluated arguments of a call; ``*tuple`` and ``**dict`` are spread."""
+    args: list[Any] = []
+    for argument in node.args:
+        if not isinstance(argument, ast.Starred):
+            args.append(tracer.visit(argument))
+            continue
+        value = tracer.visit(argument.value)
+        if not isinstance(value, (tuple, list, range)):
+            raise tracer.error(f"only a tuple can follow *, got {_spell(value)}", argument)
+        args.extend(value)
+    kwargs: dict[str, Any] = {}
+    for keyword in node.keywords:
+        value = tracer.visit(keyword.value)
+        if keyword.arg is not None:
+            kwargs[keyword.arg] = value
+        elif isinstance(value, dict):
+            kwargs.update(value)
+        else:
+            raise tracer.error(f"only a dict can follow **, got {_spell(value)}", keyword.value)
+    return args, kwargs
+
+
+def _spell(value: Any) -> str:
+    return str(value.type) if isinstance(value, tensor) else repr(value)
 
 
 def call(
@@ -42,26 +68,47 @@ def call(
 ) -> Any:
     """Apply ``function``; raises what ``Tracer.at`` turns into a located error."""
     if getattr(function, "__mytriton_builtin__", False):
-        return function(*args, **kwargs)
+        return _language(tracer, node, function, args, kwargs)
     if hasattr(function, "__mytriton_kernel__"):
-        raise tracer.error("calls to other @triton.jit functions are not supported", node)
-    symbolic = any(isinstance(v, tensor) for v in (*args, *kwargs.values()))
+        return inline(tracer, node, function, args, kwargs)
+    symbolic = any(isinstance(v, tensor) for v in leaves([*args, *kwargs.values()]))
     name = getattr(function, "__name__", repr(function))
-    if function is static_range:
-        raise tracer.error("tl.static_range only stands in the head of a for loop", node)
+    if function is static_range or function is tl_range:
+        raise tracer.error(f"tl.{name} only stands in the head of a for loop", node)
+    if function is constexpr and symbolic:
+        raise tracer.error(f"tl.constexpr needs a compile-time value, got {_spell(args[0])}", node)
     if getattr(builtins, name, None) is function:
         return _builtin(tracer, node, function, name, symbolic, args, kwargs)
+    if isinstance(function, types.MethodType) and isinstance(function.__self__, tensor):
+        return _language(tracer, node, function, args, kwargs)
     if isinstance(function, types.FunctionType):
         return _macro(tracer, node, function, args, kwargs)
     if not callable(function):
         raise tracer.error(f"{function!r} is not callable", node)
     if not isinstance(function, type) and not _stateless(function):
         tracer.environment.opaque = True
-    if symbolic:
+    if symbolic and not _is_namedtuple(function):
         raise tracer.error(
             f"{name} is not a function of the kernel language and cannot take runtime values", node
         )
     return function(*args, **kwargs)
+
+
+def _language(
+    tracer: Tracer, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
+    """A function of the language. Functions it is given (``tl.reduce``) are inlined from here."""
+    builder = tracer.builder
+    outer = builder.inline
+    builder.inline = lambda inner, values: inline(tracer, node, inner, values, {})
+    try:
+        return function(*args, **kwargs)
+    finally:
+        builder.inline = outer
+
+
+def _is_namedtuple(function: Any) -> bool:
+    return isinstance(function, type) and issubclass(function, tuple)
 
 
 def _stateless(function: Any) -> bool:
@@ -72,17 +119,48 @@ def _stateless(function: Any) -> bool:
     )
 
 
+#: Builtins that mean a function of the language when they are given runtime values.
+_RUNTIME = {"abs": "abs", "min": "minimum", "max": "maximum"}
+_HINTS = {
+    "print": "; use tl.device_print when the kernel runs, tl.static_print while it is compiled",
+    "int": "; convert with .to(tl.int32)",
+    "float": "; convert with .to(tl.float32)",
+    "bool": "; compare it with 0",
+    "len": "; x.shape[0] is its extent",
+    "pow": "; use tl.exp2 and tl.log2, or libdevice.pow",
+    "round": "; use libdevice.rint",
+}
+
+
 def _builtin(
     tracer: Tracer, node: ast.Call, function: Any, name: str, symbolic: bool, args: Any, kwargs: Any
 ) -> Any:
     if name == "print":
-        raise tracer.error("print is not supported in kernels", node)
+        raise tracer.error(f"print is not supported in kernels{_HINTS['print']}", node)
     if name not in COMPILE_TIME:
         raise tracer.error(f"the builtin {name} is not supported in kernels", node)
-    if symbolic and name != "isinstance":
-        hint = {"max": "; use tl.maximum", "min": "; use tl.minimum"}.get(name, "")
-        raise tracer.error(f"the builtin {name} only takes compile-time values here{hint}", node)
-    return function(*args, **kwargs)
+    if not symbolic or (
+        name in ("isinstance", "tuple", "len", "type") and not isinstance(args[0], tensor)
+    ):
+        return function(*args, **kwargs)
+    if name in ("isinstance", "type"):
+        return function(*args, **kwargs)
+    if name == "sum" and isinstance(args[0], (tuple, list)):
+        return function(*args, **kwargs)  # adds one by one
+    if name in _RUNTIME and not kwargs:
+        values = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+        return _fold_runtime(getattr(core, _RUNTIME[name]), values)
+    hint = _HINTS.get(name, "")
+    raise tracer.error(f"the builtin {name} only takes compile-time values here{hint}", node)
+
+
+def _fold_runtime(function: Any, values: Any) -> Any:
+    value = values[0]
+    if len(values) == 1:
+        return function(value)
+    for other in values[1:]:
+        value = function(value, other)
+    return value
 
 
 def _macro(

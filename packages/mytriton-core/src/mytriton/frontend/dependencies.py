@@ -174,12 +174,24 @@ class Dependency:
 class Environment:
     """The names a kernel sees from outside: closure cells before globals before builtins."""
 
-    def __init__(self, function: types.FunctionType) -> None:
+    def __init__(self, function: types.FunctionType, caller: Environment | None = None) -> None:
         self.globals = function.__globals__
         self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-        #: Whether the trace ran code whose inputs cannot all be seen (see ``Opaque``).
-        self.opaque = False
-        self.dependencies: dict[tuple[int, str], Dependency] = {}
+        #: What an inlined function reads counts for the kernel that calls it.
+        self._root: Environment = caller._root if caller is not None else self
+        self._opaque = False
+        self.dependencies: dict[tuple[int, str], Dependency] = (
+            {} if caller is None else caller.dependencies
+        )
+
+    @property
+    def opaque(self) -> bool:
+        """Whether the trace ran code whose inputs cannot all be seen (see ``Opaque``)."""
+        return self._root._opaque
+
+    @opaque.setter
+    def opaque(self, value: bool) -> None:
+        self._root._opaque = value
 
     def lookup(self, name: str) -> Any:
         """The value of ``name``. Raises ``KeyError`` when there is none, ``TypeError`` when the

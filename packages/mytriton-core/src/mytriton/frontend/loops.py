@@ -1,16 +1,21 @@
-"""``for`` loops: compile-time ranges are unrolled, runtime ranges become structured regions."""
+"""``for`` and ``while``: what is known while tracing is unrolled, the rest becomes structured."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import KernelTypeError, OpRuleError
-from ..ir.expr import ForRange, LoopCarry, LoopIndex, LoopResult, Node
-from ..ir.types import I32, I64, ScalarType, Type
-from ..language.core import static_range
-from ..language.symbolic import as_type, is_literal, literal, operand, tensor
+from ..errors import OpRuleError
+from ..ir.expr import ForRange, LoopIndex, Node, While
+from ..ir.types import I32, I64, ScalarType
+from ..language.ranges import range as tl_range
+from ..language.ranges import static_range
+from ..language.symbolic import as_type, binary, is_literal, literal, tensor, unary
+from .branches import RETURNED, guarded, has_returned, returns, run_body, to_condition
+from .carry import Carried, Retype, assigned_names
+from .scopes import close_structured, listed
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -19,63 +24,118 @@ if TYPE_CHECKING:
 UNROLL_LIMIT = 64
 #: Nothing longer is ever unrolled.
 UNROLL_MOST = 100_000
+#: Options of ``tl.range``: hints to a compiler that may ignore them.
+RANGE_OPTIONS = frozenset(
+    {"num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer", "flatten", "warp_specialize",
+     "disable_licm"}
+)  # fmt: skip
+#: Times a loop is traced anew because a number enters it in another type.
+RETRIES = 4
 
 
 @dataclass
 class Head:
-    """The head of a for loop: its target name and evaluated bounds."""
+    """The head of a loop over a range: its target name and evaluated bounds."""
 
     name: str
     bounds: tuple[Any, Any, Any]
-    static: bool
+    function: Any
     node: ast.For
+
+    @property
+    def static(self) -> bool:
+        return self.function is static_range
 
     def compile_time(self) -> bool:
         return all(type(b) is int for b in self.bounds)
+
+    def unrolls(self) -> bool:
+        if not self.compile_time():
+            return False
+        if self.static or self.bounds[2] == 0:
+            return True
+        return self.function is range and len(range(*self.bounds)) <= UNROLL_LIMIT
 
 
 def visit_for(tracer: Tracer, node: ast.For) -> None:
     """Unroll or build a ``ForRange``."""
     if node.orelse:
         raise tracer.error("for/else is not supported", node)
+    items = _items(tracer, node)
+    if items is not None:
+        unroll(tracer, node, items)
+        return
     if not isinstance(node.target, ast.Name):
         raise tracer.error("only a simple name is supported as loop target", node)
     head = _head(tracer, node, node.target.id)
-    if head.compile_time():
-        trips = range(*head.bounds)
-        # A step that counts down has no structured form, so it is unrolled however long.
-        if head.static or len(trips) <= UNROLL_LIMIT or head.bounds[2] < 0:
-            _unroll(tracer, head, trips)
+    if head.unrolls():
+        unroll(tracer, node, range(*head.bounds))
+        return
+    types: dict[tuple[str, int], ScalarType] = {}
+    for _ in range(RETRIES):
+        try:
+            _runtime_for(tracer, head, types)
+        except Retype as again:
+            types = again.types
+        else:
             return
-    _runtime_loop(tracer, head)
+    raise tracer.error("the types of the loop-carried variables do not settle", node)
+
+
+def _items(tracer: Tracer, node: ast.For) -> Sequence[Any] | None:
+    """The items of a loop over a tuple, list or compile-time range; ``None`` for a call of range."""
+    if isinstance(node.iter, ast.Call) and _is_range(tracer, node.iter):
+        return None
+    value = tracer.visit(node.iter)
+    if isinstance(value, (tuple, list, range)):
+        return value
+    raise tracer.error(
+        "only loops over range(...), tl.range(...), tl.static_range(...) and tuples are supported",
+        node.iter,
+    )
+
+
+def _is_range(tracer: Tracer, call: ast.Call) -> bool:
+    function = tracer.visit(call.func)
+    return function is range or function is static_range or function is tl_range
 
 
 def _head(tracer: Tracer, node: ast.For, name: str) -> Head:
     iterator = node.iter
-    function = tracer.visit(iterator.func) if isinstance(iterator, ast.Call) else None
-    if not isinstance(iterator, ast.Call) or (
-        function is not range and function is not static_range
-    ):
-        raise tracer.error(
-            "only loops over range(...) and tl.static_range(...) are supported", iterator
-        )
-    if iterator.keywords:
+    assert isinstance(iterator, ast.Call)
+    function = tracer.visit(iterator.func)
+    args, kwargs = tracer.arguments(iterator)
+    for keyword in list(kwargs):
+        if function is tl_range and keyword in RANGE_OPTIONS:
+            del kwargs[keyword]
+    if kwargs and function is range:
         raise tracer.error("keyword arguments of range are not supported", iterator)
-    for argument in iterator.args:
-        if isinstance(argument, ast.Starred):
-            raise tracer.error("unsupported AST node: Starred", argument)
-    args = [tracer.visit(argument) for argument in iterator.args]
-    if not 1 <= len(args) <= 3:
-        raise tracer.error(f"range takes 1 to 3 arguments, got {len(args)}", iterator)
-    start, stop, step = (0, args[0], 1) if len(args) == 1 else (args[0], args[1], (*args, 1)[2])
-    head = Head(name, (start, stop, step), function is static_range, node)
+    bounds = _by_name(tracer, iterator, args, kwargs)
+    head = Head(name, bounds, function, node)
     _check_bounds(tracer, head)
     return head
 
 
+def _by_name(
+    tracer: Tracer, node: ast.Call, args: list[Any], kwargs: dict[str, Any]
+) -> tuple[Any, Any, Any]:
+    """Start, stop and step of a call of range."""
+    # tl.range names its parameters arg1, arg2 and step.
+    args = args + [kwargs.pop(k) for k in ("arg1", "start") if not args and k in kwargs]
+    args = args + [kwargs.pop(k) for k in ("arg2", "stop", "end") if len(args) == 1 and k in kwargs]
+    step = kwargs.pop("step", None)
+    if kwargs:
+        raise tracer.error(f"range has no argument {next(iter(kwargs))!r}", node)
+    if step is not None and len(args) < 3:
+        args = [*([0] if len(args) == 1 else []), *args, step]
+    if not 1 <= len(args) <= 3:
+        raise tracer.error(f"range takes 1 to 3 arguments, got {len(args)}", node)
+    return (0, args[0], 1) if len(args) == 1 else (args[0], args[1], (*args, 1)[2])
+
+
 def _check_bounds(tracer: Tracer, head: Head) -> None:
     iterator = head.node.iter
-    for what, bound in zip(("start", "stop", "step"), head.bounds):
+    for what, bound in zip(("start", "stop", "step"), head.bounds, strict=True):
         if type(bound) is int:
             continue
         if not isinstance(bound, tensor):
@@ -87,52 +147,31 @@ def _check_bounds(tracer: Tracer, head: Head) -> None:
                 iterator,
             )
     step = head.bounds[2]
-    if step == 0 if type(step) is int else False:
+    if type(step) is int and step == 0:
         raise tracer.error("range step must not be zero", iterator)
-    if not head.compile_time() and (type(step) is not int or step < 0):
-        raise tracer.error(
-            f"the step of a runtime range must be a positive compile-time integer, got {step!r}",
-            iterator,
-        )
 
 
-def _unroll(tracer: Tracer, head: Head, trips: range) -> None:
-    if len(trips) > UNROLL_MOST:
+def unroll(tracer: Tracer, node: ast.For, items: Sequence[Any]) -> None:
+    """Trace the body once for each item."""
+    if len(items) > UNROLL_MOST:
         raise tracer.error(
-            f"a loop of {len(trips)} trips is too long to unroll (at most {UNROLL_MOST}); use range",
-            head.node.iter,
+            f"a loop of {len(items)} trips is too long to unroll (at most {UNROLL_MOST}); use range",
+            node.iter,
         )
-    existed, before = head.name in tracer.env, tracer.env.get(head.name)
+    name = node.target.id if isinstance(node.target, ast.Name) else None
+    existed, before = name in tracer.env, tracer.env.get(name)  # type: ignore[arg-type]
     inductions = tracer.inductions
-    tracer.inductions = inductions - {head.name}
-    for value in trips:
-        tracer.env[head.name] = value
-        tracer.body(head.node.body)
+    tracer.inductions = inductions - {name}  # type: ignore[arg-type]
+    for value in items:
+        if has_returned(tracer) is True:
+            break
+        tracer.assign(node.target, value, node)
+        guarded(tracer, node.body)
     tracer.inductions = inductions
-    if existed:
-        tracer.env[head.name] = before
-    else:
-        tracer.env.pop(head.name, None)
-
-
-def assigned_names(statements: list[ast.stmt]) -> list[str]:
-    """Names the statements assign, in source order, nested loops included."""
-    names: dict[str, None] = {}
-    # ast.walk goes breadth first; source order needs a depth-first walk.
-    stack: list[ast.AST] = list(reversed(statements))
-    while stack:
-        node = stack.pop()
-        targets: list[ast.expr] = []
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-            targets = [node.target]
-        for target in targets:
-            if isinstance(target, ast.Name):
-                names.setdefault(target.id)
-        if isinstance(node, ast.For):
-            stack.extend(reversed(node.body))
-    return list(names)
+    if existed and name is not None:
+        tracer.env[name] = before
+    elif name is not None:
+        tracer.env.pop(name, None)
 
 
 def bound_names(function: ast.FunctionDef) -> dict[str, int]:
@@ -144,127 +183,183 @@ def bound_names(function: ast.FunctionDef) -> dict[str, int]:
     return found
 
 
-def _runtime_loop(tracer: Tracer, head: Head) -> None:
-    builder = tracer.builder
-    with tracer.at(head.node.iter):
-        bounds, index_type = _bounds(head)
-    assigned = assigned_names(head.node.body)
-    carried = [n for n in assigned if n != head.name and _carriable(tracer.env.get(n))]
-    with tracer.at(head.node):
-        inputs = tuple(operand(tracer.env[name]) for name in carried)
-    outer_env, outer_inductions = dict(tracer.env), tracer.inductions
-    scope = builder.open_scope()
-    with tracer.at(head.node):
-        index = LoopIndex(head.name)
-        builder.leaf(index, index_type)
-        args = tuple(LoopCarry(i, initial) for i, initial in enumerate(inputs))
-        for arg, initial in zip(args, inputs):
-            builder.leaf(arg, initial.type)
-    tracer.env.update(zip(carried, map(tensor, args)))
-    tracer.env[head.name] = tensor(index)
-    tracer.inductions = (outer_inductions - set(carried)) | {head.name}
-    tracer.body(head.node.body)
-    outputs = tuple(
-        _carried_out(tracer, head, name, tracer.env[name], arg) for name, arg in zip(carried, args)
+def _assigned(tracer: Tracer, node: ast.For | ast.While) -> list[str]:
+    """Names the body may change. A body that may return changes whether the function has."""
+    names = assigned_names(node.body)
+    if returns(node.body):
+        tracer.env.setdefault(RETURNED, False)
+        names.append(RETURNED)
+    return names
+
+
+class _Inside:
+    """The tracer inside a runtime loop: what is bound there does not outlive it."""
+
+    def __init__(self, tracer: Tracer, carried: set[str], index: str | None) -> None:
+        self.tracer = tracer
+        self.inductions = (tracer.inductions - carried) | ({index} if index else set())
+
+    def __enter__(self) -> None:
+        tracer = self.tracer
+        self.outer = tracer.env, tracer.inductions, tracer.in_loop, tracer.builder.scope
+        tracer.env, tracer.inductions, tracer.in_loop = dict(tracer.env), self.inductions, True
+
+    def __exit__(self, *exc: object) -> None:
+        tracer = self.tracer
+        tracer.env, tracer.inductions, tracer.in_loop, tracer.builder.scope = self.outer
+
+
+def _runtime_for(tracer: Tracer, head: Head, types: dict[tuple[str, int], ScalarType]) -> None:
+    builder, node = tracer.builder, head.node
+    with tracer.at(node.iter):
+        bounds, index_type, rescale = _bounds(head)
+    assigned = [n for n in _assigned(tracer, node) if n != head.name]
+    carried = Carried(tracer, assigned, node, types)
+    with _Inside(tracer, carried.names, head.name):
+        scope = builder.open_scope()
+        with tracer.at(node):
+            index = LoopIndex(head.name)
+            builder.leaf(index, index_type)
+        carried.open()
+        with tracer.at(node):
+            tracer.env[head.name] = rescale(tensor(index))
+        guarded(tracer, node.body)
+        outputs = carried.outputs()
+    captures = tuple(scope.captures.values())
+    start, stop, step = bounds
+    loop = ForRange(
+        index, start, stop, step, captures, listed(scope), carried.inputs, carried.args, outputs
     )
-    _check_uncarried(tracer, head, assigned, carried, outer_env)
-    builder.close_scope()
-    tracer.inductions = outer_inductions
-    loop = _finish(tracer, head, index, bounds, inputs, args, outputs, scope)
-    tracer.env = outer_env
-    for name, result in zip(carried, loop.results):
-        tracer.env[name] = tensor(result)
+    results = close_structured(tracer, node, loop, [a.type for a in carried.args], [scope])
+    carried.finish(results)
 
 
-def _bounds(head: Head) -> tuple[tuple[Node, ...], ScalarType]:
-    """The bounds as nodes of one type (``i32``, or ``i64`` when one needs it)."""
+def _bounds(head: Head) -> tuple[tuple[Node, ...], ScalarType, Any]:
+    """The bounds as nodes of one type (``i32``, or ``i64`` when one needs it), and what turns the
+    index of the structured loop into the user's. A structured loop counts up by a constant; any other
+    step counts trips instead."""
     low, high = I32.int_range()
     wide = False
     for bound in head.bounds:
         if isinstance(bound, tensor):
             ty = bound.type
-            if not isinstance(ty, ScalarType) or not ty.is_signed():
+            if not isinstance(ty, ScalarType) or not ty.is_integer():
                 raise OpRuleError(f"runtime range bounds must be scalar i32 values, got {ty}")
-            wide = wide or ty == I64
+            wide = wide or ty.bits == 64 or (ty.bits == 32 and not ty.is_signed())
         else:
             wide = wide or not low <= bound <= high
-    index_type = I64 if wide else I32
-    return tuple(as_type(bound, index_type) for bound in head.bounds), index_type
+    ty = I64 if wide else I32
+    start, stop, step = (tensor(as_type(bound, ty)) for bound in head.bounds)
+    if type(head.bounds[2]) is int and head.bounds[2] > 0:
+        return (start.expr, stop.expr, step.expr), ty, lambda index: index
+    trips = _trips(start, stop, step, head.bounds[2], ty)
+    zero, one = literal(0, ty), literal(1, ty)
+
+    def rescale(index: tensor) -> tensor:
+        return binary("+", start, binary("*", index, step))
+
+    return (zero, trips.expr, one), ty, rescale
 
 
-def _carriable(value: Any) -> bool:
-    return isinstance(value, tensor) or is_literal(value)
+def _trips(start: tensor, stop: tensor, step: tensor, known: Any, ty: ScalarType) -> tensor:
+    """How often ``range(start, stop, step)`` runs, for a negative or runtime step. In 64 bits: the
+    distance of two ``i32`` does not fit in one."""
+    from ..language.core import maximum, minimum, where
+
+    a, b, s = (tensor(as_type(v, I64)) for v in (start, stop, step))
+
+    def count(distance: tensor, size: tensor) -> tensor:
+        return binary("//", binary("-", binary("+", distance, size), 1), size)
+
+    down = count(binary("-", a, b), unary("-", s))
+    if type(known) is int:
+        trips = down
+    else:
+        # A step of zero divides by zero, which never traps; it makes no trip.
+        up = count(binary("-", b, a), s)
+        trips = where(binary(">", s, 0), up, where(binary("<", s, 0), down, 0))
+    trips = maximum(trips, 0)
+    return tensor(as_type(minimum(trips, I32.int_range()[1]) if ty == I32 else trips, ty))
 
 
-def _carried_out(tracer: Tracer, head: Head, name: str, value: Any, arg: LoopCarry) -> Node:
-    """The value a carried variable has at the end of the body, in the type it came in with."""
-    ty: Type = arg.type
-    if isinstance(value, tensor) and value.type == ty:
-        return value.expr
-    if is_literal(value) and isinstance(ty, ScalarType) and _literal_fits(value, ty):
-        return literal(value, ty)
-    got = value.type if isinstance(value, tensor) else f"{value!r}"
-    where = _last_assignment(head.node.body, name)
-    raise KernelTypeError(
-        f"loop-carried variable {name!r} is {ty} before the loop (line {head.node.lineno}) but the body "
-        f"gives it {got}; make both the same type",
-        tracer.span(where or head.node),
-    )
+def visit_while(tracer: Tracer, node: ast.While) -> None:
+    """Unroll while the condition is known, then build a ``While``."""
+    if node.orelse:
+        raise tracer.error("while/else is not supported", node)
+    for _ in range(UNROLL_LIMIT):
+        with _Peek(tracer):
+            test = tracer.visit(node.test)
+        if isinstance(test, tensor) or (_endless(node) and returns(node.body)):
+            break
+        if not tracer.decide(test, node.test):
+            return
+        if _endless(node):
+            raise tracer.error(
+                "this loop never ends: there is no break in the kernel language", node
+            )
+        guarded(tracer, node.body)
+        if has_returned(tracer) is True:
+            return
+    types: dict[tuple[str, int], ScalarType] = {}
+    for _ in range(RETRIES):
+        try:
+            _runtime_while(tracer, node, types)
+        except Retype as again:
+            types = again.types
+        else:
+            return
+    raise tracer.error("the types of the loop-carried variables do not settle", node)
 
 
-def _literal_fits(value: Any, ty: ScalarType) -> bool:
-    if isinstance(value, bool) or ty.is_bool():
-        return isinstance(value, bool) and ty.is_bool()
-    return ty.is_floating() or isinstance(value, int)
+def _endless(node: ast.While) -> bool:
+    return isinstance(node.test, ast.Constant) and bool(node.test.value)
 
 
-def _last_assignment(statements: list[ast.stmt], name: str) -> ast.stmt | None:
-    found = None
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                if any(isinstance(t, ast.Name) and t.id == name for t in targets):
-                    found = node
-    return found
+class _Peek:
+    """Evaluates a condition in a scope that is thrown away: only whether it is known matters."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.builder = tracer.builder
+
+    def __enter__(self) -> None:
+        self.builder.open_scope()
+
+    def __exit__(self, *exc: object) -> None:
+        self.builder.close_scope()
 
 
-def _check_uncarried(
-    tracer: Tracer, head: Head, assigned: list[str], carried: list[str], outer_env: dict[str, Any]
+def _runtime_while(
+    tracer: Tracer, node: ast.While, types: dict[tuple[str, int], ScalarType]
 ) -> None:
-    """A name that held something a loop cannot carry (None, a tuple, a dtype) must not change."""
-    for name in assigned:
-        if name in outer_env and name not in carried and name != head.name:
-            if tracer.env[name] is not outer_env[name]:
-                raise KernelTypeError(
-                    f"variable {name!r} is {outer_env[name]!r} before the loop and cannot be changed in "
-                    "it; only numbers, pointers and blocks can be loop-carried",
-                    tracer.span(_last_assignment(head.node.body, name) or head.node),
-                )
-
-
-def _finish(
-    tracer: Tracer, head: Head, index: LoopIndex, bounds: tuple[Node, ...], inputs: tuple[Node, ...],
-    args: tuple[LoopCarry, ...], outputs: tuple[Node, ...], scope: Any,
-) -> ForRange:  # fmt: skip
     builder = tracer.builder
-    start, stop, step = bounds
-    body = [node for node in scope.trace if is_listed(node)]
-    captures = tuple(scope.captures.values())
-    loop = ForRange(index, start, stop, step, captures, body, inputs, args, outputs)
-    with tracer.at(head.node):
-        results = tuple(LoopResult(loop, i) for i in range(len(args)))
-        for result, arg in zip(results, args):
-            builder.leaf(result, arg.type)
-    loop.beside(results=results, trace=tuple(scope.trace), scope=scope)
-    loop.beside(span=tracer.span(head.node), home=builder.scope)
-    builder.scope.trace.append(loop)
-    return loop
+    carried = Carried(tracer, _assigned(tracer, node), node, types)
+    with _Inside(tracer, carried.names, None):
+        before = builder.open_scope()
+        carried.open()
+        condition = _condition(tracer, node)
+        builder.close_scope()
+        scope = builder.open_scope()
+        carried.bind(carried.args)
+        run_body(tracer, node.body)
+        outputs = carried.outputs()
+    captures = tuple({**before.captures, **scope.captures}.values())
+    loop = While(condition, captures, listed(scope), carried.inputs, carried.args, outputs)
+    results = close_structured(tracer, node, loop, [a.type for a in carried.args], [before, scope])
+    carried.finish(results)
 
 
-def is_listed(node: Node) -> bool:
-    """Whether a traced node belongs in the list a launch returns: stores and loops do, loads that
-    program order pinned do not."""
-    from ..ir.registry import Effect, get
-
-    return isinstance(node, ForRange) or Effect.WRITE in get(node.opcode).effects
+def _condition(tracer: Tracer, node: ast.While) -> Node:
+    test = tracer.visit(node.test)
+    returned = has_returned(tracer)
+    if not isinstance(test, tensor):
+        if is_literal(test) and test and not isinstance(returned, tensor):
+            raise tracer.error(
+                f"this loop does not end within {UNROLL_LIMIT} trips and its condition never changes",
+                node,
+            )
+        test = tensor(literal(bool(tracer.decide(test, node.test))))
+    condition = to_condition(tracer, test, node.test)
+    if isinstance(returned, tensor):
+        with tracer.at(node.test):
+            condition = binary("&", unary("~", returned), condition)
+    return condition.expr

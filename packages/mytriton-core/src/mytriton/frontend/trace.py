@@ -12,7 +12,8 @@ from ..ir.builder import Builder, Scope
 from ..ir.expr import Ops, Param
 from ..language.symbolic import tensor
 from .dependencies import Dependency, Environment
-from .loops import is_listed
+from .inline import inline
+from .scopes import is_listed
 from .source import KernelSource
 from .tracer import Tracer
 
@@ -43,7 +44,8 @@ def trace_kernel(
     env: dict[str, Any] = {param.name: tensor(param) for param in params}
     env.update(constants)
     with Builder() as builder:
-        tracer = Tracer(source, environment, env, builder)
+        tracer = Tracer(source, environment, env, builder, kernel=True)
+        builder.inline = lambda function, args: inline(tracer, node, function, args, {})
         try:
             tracer.body(node.body)
         except RecursionError:

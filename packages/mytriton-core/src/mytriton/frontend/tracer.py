@@ -12,12 +12,20 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ASTFrontendError, CompilationError, OpRuleError, Span, UnknownNameError
+from ..errors import (
+    ASTFrontendError,
+    CompilationError,
+    KernelTypeError,
+    OpRuleError,
+    Span,
+    UnknownNameError,
+)
 from ..ir.builder import Builder
 from ..language.compile_time import unwrap
-from ..language.symbolic import binary, tensor, unary
-from . import calls, loops
+from ..language.symbolic import binary, is_literal, tensor, unary
+from . import branches, calls, loops, statements
 from .dependencies import Environment
+from .merge import Poison
 from .source import KernelSource
 
 CHAINED = (
@@ -27,19 +35,22 @@ CHAINED = (
 
 #: What to write instead of syntax the language lacks, added to the refusal.
 HINTS = {
-    "If": "; use tl.where or a mask for runtime values, a conditional expression for constants",
-    "While": "; use for over range(...), with masks for lanes that are done",
-    "BoolOp": "; use & and wrap each side in parentheses: (a < b) & (c < d)",
-    "Break": "; give range(...) the right bound, or mask what is left",
-    "Continue": "; mask what is to be skipped",
-    "ListComp": "; write a for loop over tl.static_range(...)",
-    "JoinedStr": "; format strings outside of the kernel",
-    "Assert": "; check on the host, before the launch",
-    "FunctionDef": "; define functions outside of the kernel and call them",
-    "Lambda": "; define functions outside of the kernel and call them",
+    "Break": "; give the loop the right bound, use while with a condition, or mask what is left",
+    "Continue": "; put what is to be skipped under an if, or mask it",
+    "FunctionDef": "; define functions outside of the kernel, decorate them with @triton.jit and call them",
+    "Lambda": "; define functions outside of the kernel, decorate them with @triton.jit and call them",
     "Import": "; import at the top of the file",
+    "ImportFrom": "; import at the top of the file",
     "Global": "; return results through memory: tl.store",
+    "Nonlocal": "; return results through memory: tl.store",
     "Delete": "; names need no deleting",
+    "With": "; write its body without it",
+    "Try": "; errors cannot be caught in a kernel: mask what may go wrong",
+    "Dict": "; use a tuple, or tl.constexpr parameters",
+    "Set": "; use a tuple",
+    "NamedExpr": "; assign on a line of its own",
+    "Starred": "; name each value",
+    "GeneratorExp": "; write a for loop over tl.static_range(...)",
 }
 
 _BINARY: dict[type[ast.operator], tuple[str, Any]] = {
@@ -92,6 +103,9 @@ class Tracer:
         environment: Environment,
         env: Mapping[str, Any],
         builder: Builder,
+        *,
+        caller: Tracer | None = None,
+        kernel: bool = False,
     ) -> None:
         self.source = source
         self.environment = environment
@@ -102,6 +116,16 @@ class Tracer:
         self.locals = loops.bound_names(source.parse())
         #: Induction variables of open runtime loops.
         self.inductions: set[str] = set()
+        #: The tracer that inlines this one's function.
+        self.caller = caller
+        #: Whether this is the body of the kernel itself, which returns nothing.
+        self.kernel = kernel
+        #: Whether a runtime loop of this function is open.
+        self.in_loop = False
+        #: Whether a side of a runtime branch is being traced.
+        self.in_branch = False
+        #: Line each name was last assigned at.
+        self.lines: dict[str, int] = {}
         self._visitors: dict[type, Any] = {}
 
     # -- machinery ------------------------------------------------------------------------------
@@ -129,8 +153,14 @@ class Tracer:
 
     def body(self, statements: list[ast.stmt]) -> None:
         """Visit statements in order."""
-        for statement in statements:
-            self.visit(statement)
+        branches.run_body(self, statements)
+
+    def decide(self, value: Any, node: ast.AST) -> bool:
+        """The truth of a compile-time value."""
+        try:
+            return bool(value)
+        except Exception as error:
+            raise self.error(f"{value!r} is neither true nor false: {error}", node) from None
 
     # -- statements -----------------------------------------------------------------------------
 
@@ -141,18 +171,39 @@ class Tracer:
         pass
 
     def visit_Return(self, node: ast.Return) -> None:
-        raise self.error("return statements are not supported in kernels", node)
+        branches.visit_return(self, node)
+
+    def visit_If(self, node: ast.If) -> None:
+        branches.visit_if(self, node)
+
+    def visit_For(self, node: ast.For) -> None:
+        loops.visit_for(self, node)
+
+    def visit_While(self, node: ast.While) -> None:
+        loops.visit_while(self, node)
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        statements.visit_assert(self, node)
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        statements.visit_raise(self, node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        if len(node.targets) != 1:
-            raise self.error("only single-target assignment is supported", node)
-        self.assign(node.targets[0], self.visit(node.value), node)
+        value = self.visit(node.value)
+        for target in node.targets:
+            self.assign(target, value, node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         target = node.target
-        if node.value is None and isinstance(target, ast.Name) and target.id in self.env:
-            return  # a bare annotation leaves a value alone
-        self.assign(target, None if node.value is None else self.visit(node.value), node)
+        if node.value is None:
+            return  # a bare annotation leaves names alone
+        value = self.visit(node.value)
+        if isinstance(value, tensor) and statements.says_constexpr(node.annotation):
+            raise self.error(
+                f"a tl.constexpr needs a compile-time value, got a runtime value of {value.type}",
+                node,
+            )
+        self.assign(target, value, node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
@@ -164,14 +215,16 @@ class Tracer:
             self.assign(target, self.binary(node.op, current, value), node)
 
     def assign(self, target: ast.expr, value: Any, node: ast.AST) -> None:
+        """Bind a name, or the names of a tuple, to ``value``."""
+        if isinstance(target, (ast.Tuple, ast.List)):
+            statements.unpack(self, target, value, node)
+            return
         if not isinstance(target, ast.Name):
             raise self.error("only assignment to a simple name is supported", node)
         if target.id in self.inductions:
             raise self.error(f"cannot assign to loop induction variable {target.id!r}", node)
         self.env[target.id] = value
-
-    def visit_For(self, node: ast.For) -> None:
-        loops.visit_for(self, node)
+        self.lines[target.id] = getattr(node, "lineno", 0)
 
     # -- expressions ----------------------------------------------------------------------------
 
@@ -181,6 +234,8 @@ class Tracer:
     def visit_Name(self, node: ast.Name) -> Any:
         if node.id in self.env:
             value = self.env[node.id]
+            if isinstance(value, Poison):
+                raise self._poisoned(value, node)
             self._capture(value)
             return value
         if node.id in self.locals:
@@ -204,6 +259,10 @@ class Tracer:
             for item in value:
                 self._capture(item)
 
+    def _poisoned(self, value: Poison, node: ast.AST) -> CompilationError:
+        kind = UnknownNameError if "is not defined" in value.message else KernelTypeError
+        return kind(value.message, self.span(node))
+
     def _unbound(self, name: str, line: int) -> str:
         assigned = self.locals[name]
         if assigned < line:
@@ -225,6 +284,8 @@ class Tracer:
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         owner = self.visit(node.value)
+        if is_literal(owner) and not hasattr(owner, node.attr):
+            return statements.number_attribute(self, owner, node)
         with self.at(node):
             try:
                 return unwrap(self.environment.attribute(owner, node.attr))
@@ -258,48 +319,84 @@ class Tracer:
         value = self.visit(node.operand)
         symbol, fold = _UNARY[type(node.op)]
         with self.at(node):
+            if isinstance(node.op, ast.Not):
+                return branches.visit_not(self, value, node)
             return unary(symbol, value) if isinstance(value, tensor) else fold(value)
 
-    def visit_Compare(self, node: ast.Compare) -> Any:
-        if len(node.ops) != 1:
-            raise self.error(CHAINED, node)
-        lhs, rhs = self.visit(node.left), self.visit(node.comparators[0])
-        op = type(node.ops[0])
-        if op in (ast.Is, ast.IsNot):
-            return (lhs is rhs) == (op is ast.Is)
-        if op not in _COMPARE:
-            raise self.error(f"unsupported comparison: {op.__name__}", node)
-        symbol, fold = _COMPARE[op]
-        with self.at(node):
-            if isinstance(lhs, tensor) or isinstance(rhs, tensor):
-                return binary(symbol, lhs, rhs)
-            return fold(lhs, rhs)
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        return branches.visit_boolop(self, node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        test = self.visit(node.test)
-        if isinstance(test, tensor):
-            raise self.error(
-                "only constexpr conditions in IfExp are supported; use tl.where for runtime values",
-                node,
+        return branches.visit_ifexp(self, node)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        if len(node.ops) > 1 and any(_ands(part) for part in node.comparators[:-1]):
+            # ``a < b & c < d`` means ``a < (b & c) < d`` in Python, and rarely to its author.
+            raise self.error(CHAINED, node)
+        lhs = self.visit(node.left)
+        held: Any = True
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            rhs = self.visit(right)
+            with self.at(node):
+                found = self.compare(op, lhs, rhs)
+                held = found if held is True else branches.conjunction(held, found)
+            if held is False:
+                return False
+            lhs = rhs
+        return held
+
+    def compare(self, op: ast.cmpop, lhs: Any, rhs: Any) -> Any:
+        """One link of a comparison."""
+        runtime = isinstance(lhs, tensor) or isinstance(rhs, tensor)
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            same = lhs is rhs or (
+                not runtime and is_literal(lhs) and type(lhs) is type(rhs) and lhs == rhs
             )
-        return self.visit(node.body if test else node.orelse)
+            return same == isinstance(op, ast.Is)
+        if isinstance(op, (ast.In, ast.NotIn)):
+            if runtime or (
+                isinstance(rhs, (tuple, list)) and any(isinstance(r, tensor) for r in rhs)
+            ):
+                raise OpRuleError("'in' only takes compile-time values")
+            return (lhs in rhs) == isinstance(op, ast.In)
+        symbol, fold = _COMPARE[type(op)]
+        if not runtime:
+            return fold(lhs, rhs)
+        if symbol in ("==", "!=") and any(isinstance(v, (str, type(None))) for v in (lhs, rhs)):
+            return symbol == "!="  # a runtime value is no string and never None
+        return binary(symbol, lhs, rhs)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         value = self.visit(node.value)
-        index = self._index(node.slice)
+        index = self._index(node.slice, isinstance(value, tensor))
         if not isinstance(value, (tensor, tuple, list, str, dict, range)):
             self.environment.opaque = True
         with self.at(node):
             return unwrap(value[index])
 
-    def _index(self, node: ast.expr) -> Any:
+    def _index(self, node: ast.expr, symbolic: bool) -> Any:
         if isinstance(node, ast.Tuple):
-            return tuple(self._index(item) for item in node.elts)
+            return tuple(self._index(item, symbolic) for item in node.elts)
         if isinstance(node, ast.Slice):
-            if node.lower is None and node.upper is None and node.step is None:
-                return slice(None)
-            raise self.error("only ':' slices are supported", node)
+            parts = (node.lower, node.upper, node.step)
+            if symbolic and any(part is not None for part in parts):
+                raise self.error("only ':' slices are supported", node)
+            return slice(*(None if part is None else self.visit(part) for part in parts))
         return self.visit(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> str:
+        return statements.format_string(self, node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> list[Any]:
+        return statements.comprehension(self, node)
+
+    def arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+        """The evaluated arguments of a call."""
+        return calls.arguments(self, node)
 
     def visit_Call(self, node: ast.Call) -> Any:
         return unwrap(calls.visit_call(self, node))
+
+
+def _ands(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr))

@@ -3,14 +3,14 @@ programs may run together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ..analysis.flow import flows
 from ..analysis.pointers import Roots, pointer_roots
 from ..ir.expr import Param
 from ..ir.registry import Effect, get
 from ..ir.types import is_pointer
-from ..ir.values import SSAForRange, SSAFunction, SSAItem, SSAOperand, SSAValue, walk
+from ..ir.values import SSAFunction, SSAItem, SSAValue, walk
 
 
 @dataclass(slots=True)
@@ -80,28 +80,9 @@ def loaded_values(function: SSAFunction) -> set[int]:
         before = len(found)
         for item in items:
             reads = Effect.READ in get(item.opcode).effects
-            for value, sources in _flows(item):
-                if reads or any(isinstance(s, SSAValue) and s.id in found for s in sources):
+            for value, sources, decides in flows(item):
+                # How often a loop runs decides which trip's value leaves it.
+                parts = (*sources, *decides)
+                if reads or any(isinstance(s, SSAValue) and s.id in found for s in parts):
                     found.add(value.id)
     return found
-
-
-def _flows(item: SSAItem) -> Iterator[tuple[SSAValue, Sequence[SSAOperand]]]:
-    """Which operands each value an item defines may come from."""
-    if isinstance(item, SSAForRange):
-        bounds = (item.start, item.stop, item.step)
-        yield item.index, bounds
-        carried = zip(
-            item.carried_inputs, item.carried_args, item.yields, item.results, strict=True
-        )
-        for first, arg, following, result in carried:
-            yield arg, (first, following)
-            # How often the loop runs decides which trip's value leaves it.
-            yield result, (first, following, *bounds)
-        return
-    inputs = [*item.inputs, *(v for region in item.regions for v in region.yields)]
-    for region in item.regions:
-        for arg in region.args:
-            yield arg, inputs
-    for result in item.results:
-        yield result, inputs

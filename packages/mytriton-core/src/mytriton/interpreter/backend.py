@@ -8,13 +8,14 @@ from types import MappingProxyType
 from typing import Any
 
 from ..ir import ops as _ops  # noqa: F401  (registers the operations)
+from ..ir.features import UNALIGNED
 from ..ir.registry import all_ops
-from ..ir.types import SCALAR_NAMES, STORAGE_ONLY, ScalarType
+from ..ir.types import SCALAR_NAMES
 from ..ir.values import SSAFunction
 from ..plugins.types import BackendInfo, Capability, LaunchSpec, Source
 
 #: Operations without a NumPy meaning that the machine executes itself.
-STRUCTURED = frozenset({"for"})
+STRUCTURED = frozenset({"for", "if", "while", "reduce"})
 
 
 class RegistryCapabilities(Mapping[str, Capability]):
@@ -22,9 +23,10 @@ class RegistryCapabilities(Mapping[str, Capability]):
     later is supported from then on, because its declaration says what it means."""
 
     def _fixed(self) -> Iterator[str]:
-        yield from (f"dtype.{n}" for n in SCALAR_NAMES if ScalarType(n) not in STORAGE_ONLY)
+        yield from (f"dtype.{n}" for n in SCALAR_NAMES)
         yield from (f"rank.{n}" for n in range(9))
         yield from (f"grid.axis{n}" for n in range(3))
+        yield UNALIGNED
 
     def _operations(self) -> Iterator[str]:
         for op in all_ops():

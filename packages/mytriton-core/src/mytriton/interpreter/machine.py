@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import OutOfBoundsError, format_error
+from ..errors import DeviceAssertionError, OutOfBoundsError, format_error
 from ..ir.evaluate import elementwise
 from ..ir.numerics import convert, decode, encode, held_dtype
 from ..ir.types import ScalarType, Type, is_pointer, scalar_of, shape_of
@@ -61,6 +61,18 @@ class Evaluation:
     def program_id(self, axis: int) -> Array:
         """Index of each running program along a grid axis."""
         return self._machine.program_id(axis)
+
+    def num_programs(self, axis: int) -> Array:
+        """Extent of the grid along an axis."""
+        return np.array([self._machine.grid[axis]], np.int32)
+
+    def print(self, values: Sequence[Array]) -> None:
+        """``tl.device_print``: one line for each lane of each value."""
+        self._machine.print(self._step, values)
+
+    def check(self, condition: Array, mask: Array | None) -> None:
+        """``tl.device_assert``."""
+        self._machine.check(self._step, condition, mask)
 
     def fill(self, value: Array) -> Array:
         """A block of the result type filled with one scalar a program, converted to it."""
@@ -133,6 +145,8 @@ class Machine:
     def run_grid(self) -> None:
         """Every program, as if one after another in ascending order."""
         together = max(1, min(self.total, CHUNK_ELEMENTS // self.plan.largest))
+        if self.plan.talks:  # what is printed comes once, and in order
+            together = 1
         if together > 1:
             watch(self.windows.values(), self.plan.access, self.total)
         for first in range(0, self.total, together):
@@ -340,6 +354,36 @@ class Machine:
             self._undo.append((window, where, window.elements[where].copy()))
         # Indices are one-dimensional: NumPy assigns them in order, so the last lane wins.
         window.elements[where] = encode(values, window.dtype)
+
+    def print(self, step: Step, values: Sequence[Array]) -> None:
+        if self.active is not None and not self.active.any():
+            return
+        start = f"pid {self.coordinates(self.first)}"
+        prefix = step.attrs["prefix"]
+        spell = hex if step.attrs.get("hex") else str
+        for number, value in enumerate(values):
+            name = f" (operand {number})" if len(values) > 1 else ""
+            for lane in np.ndindex(value.shape[1:]):
+                where = f"{start} idx ({', '.join(map(str, lane))})"
+                print(f"{where}{prefix}{name} {spell(value[0][lane].item())}")
+        if not values:
+            print(f"{start} idx (){prefix}")
+
+    def check(self, step: Step, condition: Array, mask: Array | None) -> None:
+        lanes = self._lanes(mask, condition.ndim - 1)
+        failed = (
+            ~condition if lanes is None else np.logical_and(*np.broadcast_arrays(~condition, lanes))
+        )
+        if not failed.any():
+            return
+        lane = tuple(int(k) for k in np.argwhere(failed)[0][1:])
+        where = f" at index {lane}" if lane else ""
+        message = step.attrs["message"]
+        raise DeviceAssertionError(
+            f"device_assert failed in program {self.coordinates(self.first)}{where}"
+            + (f": {message}" if message else ""),
+            step.item.span,
+        )
 
     def _complain(self, step: Step, window: Window, offsets: Array, lanes: Array) -> None:
         last = window.first + len(window.elements)

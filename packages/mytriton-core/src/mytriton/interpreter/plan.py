@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..ir.expr import Param
 from ..ir.numerics import held_dtype
-from ..ir.registry import OpDef, get
+from ..ir.registry import Effect, OpDef, get
 from ..ir.types import ScalarType, Type, shape_of
 from ..ir.values import (
     Constant,
@@ -83,6 +83,8 @@ class Plan:
     access: Access
     #: Elements of the largest block, which sizes the chunks of programs that run together.
     largest: int
+    #: Whether programs print or assert: they then run one at a time.
+    talks: bool = False
 
 
 class _Planner:
@@ -168,7 +170,8 @@ def make_plan(function: SSAFunction) -> Plan:
     body = planner.block(Region((), function.body))
     access = find_access(function)
     largest = _largest_block(function)
-    return Plan(function, body, planner.initial, planner.params, access, largest)
+    talks = any(Effect.IO in get(item.opcode).effects for item in walk(function.body))
+    return Plan(function, body, planner.initial, planner.params, access, largest, talks)
 
 
 def scalar_argument(value: bool | int | float, ty: ScalarType) -> npt.NDArray[Any]:

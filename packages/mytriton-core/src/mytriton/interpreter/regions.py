@@ -3,7 +3,7 @@ region operation is a new entry of ``EXECUTORS``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,5 +105,91 @@ def _enter(machine: Machine, step: Step, loop: SSAForRange) -> tuple[list[Array]
     return bounds, values[3:]
 
 
+def run_if(machine: Machine, step: Step) -> list[Any]:
+    """A branch. Where programs differ both regions run, each with the others idle."""
+    (condition,) = (machine.regs[slot] for slot in step.operands)
+    outer = machine.active
+    running = (
+        condition
+        if outer is None
+        else condition[outer]
+        if len(condition) == len(outer)
+        else condition
+    )
+    if len(condition) == 1 or running.all() or not running.any():
+        truth = bool(condition[0] if len(condition) == 1 else running.any())
+        return machine.run_block(step.blocks[0 if truth else 1], ())
+    try:
+        machine.active = condition if outer is None else condition & outer
+        then = machine.run_block(step.blocks[0], ())
+        machine.active = ~condition if outer is None else ~condition & outer
+        other = machine.run_block(step.blocks[1], ())
+    finally:
+        machine.active = outer
+    return [choose(condition, a, b) for a, b in zip(then, other, strict=True)]
+
+
+def run_while(machine: Machine, step: Step) -> list[Any]:
+    """A loop that each program leaves when its condition fails; those that left idle."""
+    carried = [machine.regs[slot] for slot in step.operands]
+    outer = machine.active
+    try:
+        while True:
+            (condition,) = machine.run_block(step.blocks[0], carried)
+            active = machine.active
+            going = condition if active is None else condition & active
+            if not going.any():
+                break
+            _count_trip(machine)
+            if not going.all() or active is not None:
+                machine.active = np.broadcast_to(going, (machine.last - machine.first,))
+            following = machine.run_block(step.blocks[1], carried)
+            if machine.active is not None:
+                flags = machine.active
+                following = [
+                    choose(flags, new, old) for new, old in zip(following, carried, strict=True)
+                ]
+            carried = following
+    finally:
+        machine.active = outer
+    return carried
+
+
+def _count_trip(machine: Machine) -> None:
+    """A condition read too early may never fail: give up running together in time."""
+    if machine.together and any(w.columns for w in machine.windows.values()):
+        machine.trusted_trips += 1
+        if machine.trusted_trips > TRUSTED_TRIPS:
+            raise ConflictError
+
+
+def run_reduce(machine: Machine, step: Step) -> list[Any]:
+    """Combines neighbours until one is left. The region works on scalars, so every pair of lanes
+    runs as a program of its own."""
+    values: Sequence[Array] = np.broadcast_arrays(*(machine.regs[slot] for slot in step.operands))
+    rank, axis = values[0].ndim - 1, step.attrs.get("axis")
+    last: Sequence[Array] = (
+        values if axis is None else [np.moveaxis(v, axis + 1, -1) for v in values]
+    )
+    rest = last[0].shape[:1] if axis is None else last[0].shape[:-1]
+    lanes: list[Array] = [np.ascontiguousarray(v).reshape(int(np.prod(rest)), -1) for v in last]
+    outer, machine.active = machine.active, None
+    try:
+        while lanes[0].shape[1] > 1:
+            pairs = [v[:, 0::2] for v in lanes] + [v[:, 1::2] for v in lanes]
+            shape = pairs[0].shape
+            found = machine.run_block(step.blocks[0], [v.reshape(-1) for v in pairs])
+            lanes = [np.broadcast_to(v, (shape[0] * shape[1],)).reshape(shape) for v in found]
+    finally:
+        machine.active = outer
+    assert rank >= 1
+    return [v.reshape(rest) for v in lanes]
+
+
 #: Opcode of a structured operation -> what runs it.
-EXECUTORS: dict[str, Callable[[Machine, Step], list[Any]]] = {"for": run_for}
+EXECUTORS: dict[str, Callable[[Machine, Step], list[Any]]] = {
+    "for": run_for,
+    "if": run_if,
+    "while": run_while,
+    "reduce": run_reduce,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import KernelTypeError, OpRuleError, Span
@@ -40,6 +41,8 @@ class Builder:
         #: Source position given to nodes that are built now.
         self.span: Span | None = None
         self._outer: Builder | None = None
+        #: Calls a ``@triton.jit`` function with symbolic arguments; set by the frontend.
+        self.inline: Callable[[Any, list[Any]], Any] | None = None
 
     @classmethod
     def current(cls) -> Builder:

@@ -27,6 +27,8 @@ def implied_types(item: SSAItem) -> list[Type | None]:
     elif rule == "pointee":
         element = next((element_of(t) for t in _known(item) if t is not None), None)
         implied = element.element if isinstance(element, PointerType) else None
+    elif rule == "own":
+        return [None] * len(item.inputs)
     elif item.results:
         implied = element_of(item.results[0].ty)
     types: list[Type | None] = [implied] * len(item.inputs)

@@ -13,9 +13,10 @@ from .node import Node, Ops, digest
 from .types import ScalarType, Type
 
 __all__ = [
-    "AddPtr", "Arange", "BinOp", "Const", "Empty", "ExpandDims", "ForRange", "Full", "Load",
+    "AddPtr", "Arange", "BinOp", "Const", "Empty", "ExpandDims", "ForRange", "Full", "If", "Load",
     "LoopCarry", "LoopIndex", "LoopResult", "Max", "Maximum", "Min", "Minimum", "Node", "OpExpr",
-    "Ops", "Param", "ProgramId", "Store", "Sum", "UnaryOp", "Where", "Zeros", "digest",
+    "Ops", "Param", "ProgramId", "Reduce", "Store", "Structured", "Sum", "UnaryOp", "Where", "While",
+    "Zeros", "digest",
 ]  # fmt: skip
 
 #: Operator symbols to opcodes, filled by the registry as operations that declare one register.
@@ -251,20 +252,41 @@ class _LoopName:
         self.loop = loop
 
     def __repr__(self) -> str:
-        return f"<ForRange over {self.loop.index.name!r}>"
+        return f"<{self.loop.label()}>"
 
 
-class _Traced(Node):
-    __slots__ = ("scope", "trace")
-    scope: Any
-    trace: tuple[Node, ...]
+class Structured(Node):
+    """An operation with regions. ``blocks`` holds, for each region, the scope it was traced in and
+    everything program order pins there, loads included."""
+
+    __slots__ = ("blocks",)
+    blocks: tuple[tuple[Any, tuple[Node, ...]], ...]
+    #: The fields that identify it, results apart.
+    DATA: ClassVar[tuple[str, ...]] = ()
+
+    def label(self) -> str:
+        """How its results call it."""
+        return type(self).__name__
+
+    def digest_parts(self) -> tuple[Any, ...]:
+        # Results refer back to their operation: counting them breaks the cycle.
+        results: tuple[Node, ...] = getattr(self, "results")  # noqa: B009
+        return (*(getattr(self, name) for name in self.DATA), len(results))
+
+    @classmethod
+    def restored(cls, parts: tuple[Any, ...]) -> Node:
+        node = cls(*parts[:-1])
+        return node.beside(results=tuple(LoopResult(node, i) for i in range(parts[-1])))
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
-class ForRange(_Traced):
-    """A runtime loop. ``body`` lists its stores and loops; everything program order pins, loads
-    too, is kept beside it in ``trace``; ``scope`` is the region its body was traced in."""
+class ForRange(Structured):
+    """A runtime loop. ``body`` lists its stores and loops."""
 
+    DATA: ClassVar[tuple[str, ...]] = (
+        "index", "start", "stop", "step", "captures", "body", "carried_inputs", "carried_args",
+        "carried_outputs",
+    )  # fmt: skip
     index: LoopIndex
     start: Any
     stop: Any
@@ -276,13 +298,50 @@ class ForRange(_Traced):
     carried_outputs: tuple[Any, ...]
     results: tuple[LoopResult, ...] = ()
 
-    def digest_parts(self) -> tuple[Any, ...]:
-        # Results refer back to their loop: counting them breaks the cycle.
-        head = (self.index, self.start, self.stop, self.step, self.captures, self.body)
-        carried = (self.carried_inputs, self.carried_args, self.carried_outputs)
-        return (*head, *carried, len(self.results))
+    def label(self) -> str:
+        return f"ForRange over {self.index.name!r}"
 
-    @classmethod
-    def restored(cls, parts: tuple[Any, ...]) -> Node:
-        loop = cls(*parts[:-1])
-        return loop.beside(results=tuple(LoopResult(loop, i) for i in range(parts[-1])))
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class While(Structured):
+    """A loop that runs while ``condition``, computed anew before each trip, holds."""
+
+    DATA: ClassVar[tuple[str, ...]] = (
+        "condition", "captures", "body", "carried_inputs", "carried_args", "carried_outputs",
+    )  # fmt: skip
+    condition: Any
+    captures: tuple[Any, ...]
+    body: list[Any]
+    carried_inputs: tuple[Any, ...]
+    carried_args: tuple[LoopCarry, ...]
+    carried_outputs: tuple[Any, ...]
+    results: tuple[LoopResult, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class If(Structured):
+    """A branch on a scalar condition. Its results are ``then_outputs`` or ``else_outputs``."""
+
+    DATA: ClassVar[tuple[str, ...]] = (
+        "condition", "captures", "then_body", "else_body", "then_outputs", "else_outputs",
+    )  # fmt: skip
+    condition: Any
+    captures: tuple[Any, ...]
+    then_body: list[Any]
+    else_body: list[Any]
+    then_outputs: tuple[Any, ...]
+    else_outputs: tuple[Any, ...]
+    results: tuple[LoopResult, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Reduce(Structured):
+    """A reduction with a function of the user's: ``outputs`` combine two tuples of scalars, the
+    first and the second half of ``args``."""
+
+    DATA: ClassVar[tuple[str, ...]] = ("values", "axis", "args", "outputs")
+    values: tuple[Any, ...]
+    axis: int | None
+    args: tuple[LoopCarry, ...]
+    outputs: tuple[Any, ...]
+    results: tuple[LoopResult, ...] = ()

@@ -1,7 +1,8 @@
 """Feature ids: what a backend must be able to do to run a function.
 
 Ids are ``op.<name>`` and ``reduce.<name>`` (from the registry), ``dtype.<name>`` for every element
-type that occurs, ``rank.<n>`` for block ranks from 2 up, ``control.for`` and so on.
+type that occurs, ``rank.<n>`` for block ranks from 2 up, ``control.for`` and so on. One feature is
+of the launch and not of the function: ``UNALIGNED``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from . import ops as _ops  # noqa: F401  (registers the operations)
 from .registry import get
 from .types import PointerType, ScalarType, Type, element_of, shape_of
 from .values import SSAFunction, operand_type, walk
+
+#: Arrays whose first element is at an address that is no multiple of its size.
+UNALIGNED = "memory.unaligned"
 
 
 def _of_type(ty: Type | None) -> set[str]:

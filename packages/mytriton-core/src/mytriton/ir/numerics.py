@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .types import BF16, F16, F64, STORAGE_ONLY, ScalarType
+from .types import BF16, F8E5, F16, F64, STORAGE_ONLY, ScalarType
 
 Array = npt.NDArray[Any]
 
@@ -53,22 +53,58 @@ def _bf16_values(bits: Array) -> Array:
     return wide.view(np.float32).reshape(np.shape(bits))
 
 
+#: 8-bit floats: mantissa bits and exponent bias.
+_F8 = {"f8e4nv": (3, 7), "f8e5": (2, 15)}
+
+
+@cache
+def _f8_values(ty: ScalarType) -> Array:
+    """The value of every bit pattern. ``f8e4nv`` (E4M3FN) has no infinity and one NaN a sign;
+    ``f8e5`` (E5M2) is IEEE-like."""
+    mantissa, bias = _F8[ty.name]
+    bits = np.arange(256)
+    exponent = (bits & 0x7F) >> mantissa
+    fraction = (bits & ((1 << mantissa) - 1)) / (1 << mantissa)
+    normal = np.ldexp(1 + fraction, exponent - bias)
+    values = np.where(exponent == 0, np.ldexp(fraction, 1 - bias), normal)
+    if ty == F8E5:
+        values[exponent == 31] = np.nan
+        values[(bits & 0x7F) == 0x7C] = np.inf
+    else:
+        values[(bits & 0x7F) == 0x7F] = np.nan
+    return np.where(bits & 0x80, -values, values).astype(np.float32)
+
+
+def _f8_bits(values: Array, ty: ScalarType) -> Array:
+    """Round to nearest even. Beyond the largest value ``f8e5`` gives infinity and ``f8e4nv`` (which
+    has none) NaN."""
+    wide = np.abs(np.asarray(values, np.float64))
+    table = _f8_values(ty)[:128].astype(np.float64)
+    finite = table[np.isfinite(table)]
+    # One step past the largest value: what rounds there does not fit.
+    grid = np.append(finite, 2 * finite[-1] - finite[-2])
+    above = np.clip(np.searchsorted(grid, wide), 1, len(grid) - 1)
+    low, high = grid[above - 1], grid[above]
+    up = (wide - low > high - wide) | ((wide - low == high - wide) & (above % 2 == 0))
+    code = np.where(up, above, above - 1)
+    code = np.where(wide > grid[-1], len(finite), code)
+    code = np.where(code >= len(finite), 0x7C if ty == F8E5 else 0x7F, code)
+    code = np.where(np.isnan(wide), 0x7F, code)
+    return (code | np.where(np.signbit(values), 0x80, 0)).astype(np.uint8)
+
+
 def decode(stored: Array, ty: ScalarType) -> Array:
     """Memory elements (``storage_dtype``) to values (``held_dtype``)."""
     if ty == BF16:
         return _bf16_values(stored)
-    if ty in STORAGE_ONLY:
-        raise NotImplementedError(f"{ty} in memory")
-    return stored
+    return _f8_values(ty)[stored] if ty in STORAGE_ONLY else stored
 
 
 def encode(values: Array, ty: ScalarType) -> Array:
     """Values (``held_dtype``) to memory elements (``storage_dtype``)."""
     if ty == BF16:
         return _bf16_bits(values)
-    if ty in STORAGE_ONLY:
-        raise NotImplementedError(f"{ty} in memory")
-    return values
+    return _f8_bits(values, ty) if ty in STORAGE_ONLY else values
 
 
 def settle(values: Array, ty: ScalarType) -> Array:
@@ -76,7 +112,9 @@ def settle(values: Array, ty: ScalarType) -> Array:
     held = held_dtype(ty)
     if values.dtype != held:
         values = values.astype(held)
-    return _bf16_values(_bf16_bits(values)) if ty == BF16 else values
+    if ty == BF16:
+        return _bf16_values(_bf16_bits(values))
+    return _f8_values(ty)[_f8_bits(values, ty)] if ty in STORAGE_ONLY else values
 
 
 def convert(values: Array, src: ScalarType, dst: ScalarType) -> Array:
@@ -87,6 +125,8 @@ def convert(values: Array, src: ScalarType, dst: ScalarType) -> Array:
     if dst.is_bool():
         truth: Array = values != 0
         return truth
+    if dst in STORAGE_ONLY:  # from any width at once: through float32 it would be rounded twice
+        return _f8_values(dst)[_f8_bits(values.astype(np.float64), dst)]
     if src == F64 and dst == BF16:
         # Through float32 the value would be rounded twice: round to odd first.
         return _bf16_values(_bf16_bits(_round_to_odd_f32(values)))
@@ -120,7 +160,8 @@ def round_constant(value: bool | int | float, ty: ScalarType) -> bool | int | fl
     if ty == BF16:
         with np.errstate(all="ignore"):
             return float(convert(np.array(number), F64, BF16))
-    # 8-bit floats are only stored: their constants wait in f32.
+    if ty in STORAGE_ONLY:
+        return float(convert(np.array([number]), F64, ty)[0])
     layout = "<e" if ty == F16 else "<f"
     try:
         return float(struct.unpack(layout, struct.pack(layout, number))[0])

@@ -26,6 +26,8 @@ class Effect(enum.Flag):
     WRITE = enum.auto()
     ATOMIC = READ | WRITE
     BARRIER = enum.auto()
+    #: Talks to the user (``device_print``, ``device_assert``): never removed, reads no memory.
+    IO = enum.auto()
 
 
 Infer = Callable[[Sequence[Type | None], Mapping[str, Any]], "Type | None"]
@@ -47,7 +49,8 @@ class OpDef:
     """
 
     name: str
-    #: Names of the operands, in SSA order. A trailing ``?`` marks one that may be ``none``.
+    #: Names of the operands, in SSA order. A trailing ``?`` marks one that may be ``none``; a
+    #: last name with a trailing ``*`` stands for any number.
     operands: tuple[str, ...]
     #: Result type from operand types and attributes; raises ``OpRuleError`` on a type clash.
     infer: Infer
@@ -84,6 +87,10 @@ class OpDef:
     feature: str = ""
     #: Number of regions (structured operations).
     regions: int = 0
+    #: Its regions may run several times: what is invariant in them may move in front.
+    loop: bool = False
+    #: The results follow from the regions and are checked by ``verify``, not by ``infer``.
+    free_results: bool = False
     #: Kernel source of a runnable example, for the language reference.
     example: str = field(default="", repr=False)
 
@@ -97,7 +104,12 @@ class OpDef:
 
     def required(self) -> tuple[bool, ...]:
         """Whether each operand must be present."""
-        return tuple(not name.endswith("?") for name in self.operands)
+        return tuple(not name.endswith(("?", "*")) for name in self.operands)
+
+    @property
+    def variadic(self) -> bool:
+        """Whether the last operand name stands for any number of operands."""
+        return bool(self.operands) and self.operands[-1].endswith("*")
 
     def compute_types(
         self, types: Sequence[Type | None], result: Type | None

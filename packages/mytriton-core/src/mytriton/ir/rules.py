@@ -91,7 +91,8 @@ def bitwise(op: str) -> Any:
 
 
 def same(op: str, accept: str = "number") -> Any:
-    """Rule of a unary operation that keeps its type; ``accept`` is ``number`` or ``float``."""
+    """Rule of a unary operation that keeps its type; ``accept`` is ``number``, ``float`` or
+    ``bits`` (integers and bools)."""
 
     def infer(types: Types, attrs: Attrs) -> Type:
         (ty,) = types
@@ -102,6 +103,8 @@ def same(op: str, accept: str = "number") -> Any:
             raise OpRuleError(
                 f"{op} needs a floating-point operand, got {ty}; multiply it by 1.0 to convert it"
             )
+        if accept == "bits" and element.is_floating():
+            raise OpRuleError(f"{op} needs an integer or a bool, got {ty}")
         if accept == "number" and element.is_bool():
             raise OpRuleError(f"{op} needs a number, got {ty}")
         assert ty is not None

@@ -7,7 +7,7 @@ kernels make of dtypes (``is_floating()``, ``primitive_bitwidth``) live here.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -32,10 +32,59 @@ _SCALARS: dict[str, tuple[str, int]] = {
     "f8e5": ("float", 8),
 }
 
+#: Triton's names of the same types: ``tl.dtype("fp32")`` is ``f32``, ``is_fp32()`` asks for it.
+TRITON_NAMES: dict[str, str] = {
+    "int1": "bool", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+    "fp16": "f16", "bf16": "bf16", "fp32": "f32", "fp64": "f64",
+    "fp8e4nv": "f8e4nv", "fp8e5": "f8e5",
+}  # fmt: skip
+#: Bits of the fraction and bias of the exponent of each float.
+_FLOAT_FIELDS = {
+    "f16": (10, 15), "bf16": (7, 127), "f32": (23, 127), "f64": (52, 1023), "f8e4nv": (3, 7),
+    "f8e5": (2, 15),
+}  # fmt: skip
+
+
+class _Queries:
+    """What kernels ask of any type at compile time; each kind of type overrides its own."""
+
+    def is_block(self) -> bool:
+        return False
+
+    def is_ptr(self) -> bool:
+        return False
+
+    def is_const(self) -> bool:
+        return False
+
+    def is_floating(self) -> bool:
+        return False
+
+    def is_int(self) -> bool:
+        return False
+
+    def is_int_signed(self) -> bool:
+        return False
+
+    def is_int_unsigned(self) -> bool:
+        return False
+
+    def is_bool(self) -> bool:
+        return False
+
+    def is_fp8(self) -> bool:
+        return False
+
+    def is_standard_floating(self) -> bool:
+        """Floats that compute: all but the 8-bit ones."""
+        return self.is_floating() and not self.is_fp8()
+
 
 @dataclass(frozen=True)
-class ScalarType:
-    """One element: ``bool``, ``i8`` to ``i64``, ``u8`` to ``u64``, ``f16``, ``bf16``, ``f32``, ``f64``."""
+class ScalarType(_Queries):
+    """One element: ``bool``, ``i8`` to ``i64``, ``u8`` to ``u64``, ``f16``, ``bf16``, ``f32``,
+    ``f64``, ``f8e4nv``, ``f8e5``. Triton's names (``fp32``, ``int1``) mean the same types."""
 
     name: str
     #: ``"bool"``, ``"int"``, ``"uint"`` or ``"float"``.
@@ -44,6 +93,8 @@ class ScalarType:
     bits: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.name in TRITON_NAMES:
+            object.__setattr__(self, "name", TRITON_NAMES[self.name])
         if self.name not in _SCALARS:
             raise ValueError(
                 f"no scalar type is called {self.name!r}; known: {', '.join(_SCALARS)}"
@@ -71,6 +122,47 @@ class ScalarType:
     def is_floating(self) -> bool:
         return self.kind == "float"
 
+    @property
+    def int_bitwidth(self) -> int:
+        """Width of an integer or bool. Raises ``AttributeError`` for floats."""
+        if self.is_floating():
+            raise AttributeError(f"{self} is no integer type: it has no int_bitwidth")
+        return self.bits
+
+    @property
+    def fp_mantissa_width(self) -> int:
+        """Bits of the fraction of a float. Raises ``AttributeError`` for integers."""
+        if not self.is_floating():
+            raise AttributeError(f"{self} is no float type: it has no fp_mantissa_width")
+        return _FLOAT_FIELDS[self.name][0]
+
+    @property
+    def exponent_bias(self) -> int:
+        """Bias of the exponent of a float. Raises ``AttributeError`` for integers."""
+        if not self.is_floating():
+            raise AttributeError(f"{self} is no float type: it has no exponent_bias")
+        return _FLOAT_FIELDS[self.name][1]
+
+    def is_fp8(self) -> bool:
+        return self.kind == "float" and self.bits == 8
+
+    def is_int(self) -> bool:
+        """Signed or unsigned integer, or bool (as in Triton)."""
+        return self.kind != "float"
+
+    def is_int_signed(self) -> bool:
+        return self.kind == "int"
+
+    def is_int_unsigned(self) -> bool:
+        """Unsigned integer or bool (as in Triton)."""
+        return self.kind in ("uint", "bool")
+
+    def get_int_max_value(self) -> int:
+        return self.int_range()[1]
+
+    def get_int_min_value(self) -> int:
+        return self.int_range()[0]
+
     def is_integer(self) -> bool:
         """Signed or unsigned integer, not bool."""
         return self.kind in ("int", "uint")
@@ -88,8 +180,18 @@ class ScalarType:
         return 0, (1 << self.bits) - 1
 
 
+def _is_named(name: str | None) -> Callable[[ScalarType], bool]:
+    return lambda self: self.name == name
+
+
+for _triton, _ours in TRITON_NAMES.items():
+    setattr(ScalarType, f"is_{_triton}", _is_named(_ours))
+for _triton in ("fp8e4b15", "fp8e4b8", "fp8e5b16"):  # formats no backend has
+    setattr(ScalarType, f"is_{_triton}", _is_named(None))
+
+
 @dataclass(frozen=True)
-class PointerType:
+class PointerType(_Queries):
     """Pointer to elements of ``element``; pointer arithmetic counts elements, not bytes."""
 
     element: ScalarType
@@ -101,12 +203,19 @@ class PointerType:
     def element_ty(self) -> ScalarType:
         return self.element
 
+    @property
+    def scalar(self) -> PointerType:
+        return self
+
+    def is_ptr(self) -> bool:
+        return True
+
 
 Element = ScalarType | PointerType
 
 
 @dataclass(frozen=True)
-class BlockType:
+class BlockType(_Queries):
     """A block of ``element`` with a static shape of positive extents (rank 1 and up)."""
 
     shape: tuple[int, ...]
@@ -129,6 +238,21 @@ class BlockType:
         for d in self.shape:
             n *= d
         return n
+
+    @property
+    def scalar(self) -> Element:
+        """The element type."""
+        return self.element
+
+    @property
+    def element_ty(self) -> Element:
+        return self.element
+
+    def get_block_shapes(self) -> tuple[int, ...]:
+        return self.shape
+
+    def is_block(self) -> bool:
+        return True
 
 
 Type = ScalarType | PointerType | BlockType

@@ -28,6 +28,7 @@ from ..ir.types import ScalarType as dtype
 from .compile_time import constexpr
 
 if TYPE_CHECKING:
+    from .combine import reduce
     from .core import (
         arange,
         empty,
@@ -39,28 +40,33 @@ if TYPE_CHECKING:
         min,
         minimum,
         program_id,
-        static_range,
         store,
         sum,
         where,
         zeros,
     )
+    from .ranges import range, static_range
     from .symbolic import tensor
 
 __all__ = [
     "arange", "bfloat16", "block_type", "constexpr", "dtype", "empty", "exp", "float8e4nv",
     "float8e5", "float16", "float32", "float64", "full", "int1", "int8", "int16", "int32", "int64",
-    "load", "max", "maximum", "min", "minimum", "pointer_type", "program_id", "static_range", "store",
+    "load", "max", "maximum", "min", "minimum", "pointer_type", "program_id", "range", "reduce",
+    "static_range", "store",
     "sum", "tensor", "uint8", "uint16", "uint32", "uint64", "where", "zeros",
 ]  # fmt: skip
+
+
+#: Functions that do not live in ``core``.
+_ELSEWHERE = {"range": "ranges", "static_range": "ranges", "reduce": "combine"}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'mytriton.language' has no attribute {name!r}")
-    from . import core
+    from importlib import import_module
 
-    value = getattr(core, name)
+    value = getattr(import_module(f".{_ELSEWHERE.get(name, 'core')}", __name__), name)
     globals()[name] = value
     return value
 

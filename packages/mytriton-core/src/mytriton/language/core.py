@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from ..errors import OpRuleError
 from ..ir import expr
 from ..ir.types import BOOL, F32, I32, U32, PointerType, ScalarType, element_of, scalar_of, shape_of
+from .ranges import static_range as static_range  # re-exported
 from .symbolic import as_type, build, describe, literal, operand, pair, tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,14 +21,6 @@ def builtin(fn: F) -> F:
     """Mark a function of the language: the frontend calls it with symbolic values."""
     fn.__mytriton_builtin__ = True  # type: ignore[attr-defined]
     return fn
-
-
-class static_range:
-    """``for i in tl.static_range(...)``: a loop that is always unrolled. Bounds are ints known at
-    compile time."""
-
-    def __init__(self, *args: int) -> None:
-        raise TypeError("tl.static_range only stands in the head of a for loop of a kernel")
 
 
 @builtin

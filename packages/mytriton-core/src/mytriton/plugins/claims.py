@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.types import BlockType, Type
+from ..ir.features import UNALIGNED
+from ..ir.types import BlockType, Type, element_of
 from ..ir.values import SSAFunction, operand_type, walk
 from .types import BackendInfo, Capability, Claim, Decline, LaunchSpec, Limits
 
@@ -34,22 +35,40 @@ def limit_features(function: SSAFunction, launch: LaunchSpec, limits: Limits) ->
     return frozenset(found)
 
 
+def launch_features(launch: LaunchSpec) -> frozenset[str]:
+    """What the arguments need beyond what the function needs: ``memory.unaligned``."""
+    return frozenset() if all(a.aligned for a in launch.arguments) else frozenset({UNALIGNED})
+
+
 def missing_features(
     function: SSAFunction, launch: LaunchSpec, info: BackendInfo
 ) -> frozenset[str]:
     """What a launch needs and the backend's table does not say ``yes`` to."""
-    needed = function.features() | limit_features(function, launch, info.limits)
+    needed = function.features() | launch_features(launch)
+    needed |= limit_features(function, launch, info.limits)
     table = info.capabilities
     return frozenset(
         feature for feature in needed if (c := table.get(feature)) is None or c.state != "yes"
     )
 
 
-def describe_missing(missing: Iterable[str], info: BackendInfo) -> str:
+def describe_missing(missing: Iterable[str], launch: LaunchSpec, info: BackendInfo) -> str:
     """``"missing reduce.sum (planned: trees, issue 12), op.exp"``."""
-    return "missing " + ", ".join(
+    text = "missing " + ", ".join(
         feature + _why(info.capabilities.get(feature)) for feature in sorted(missing)
     )
+    return f"{text}; {describe_unaligned(launch)}" if UNALIGNED in missing else text
+
+
+def describe_unaligned(launch: LaunchSpec) -> str:
+    """Which arguments are at odd addresses, and what to pass instead."""
+    parts = []
+    for argument in launch.arguments:
+        if not argument.aligned:
+            element = getattr(element_of(argument.type), "element", argument.type)
+            size = f"{element.itemsize}, the size of its {element} elements"
+            parts.append(f"the address of {argument.name!r} is no multiple of {size}")
+    return f"{', '.join(parts)}: pass a copy"
 
 
 def _why(capability: Capability | None) -> str:
@@ -64,7 +83,7 @@ def default_claim(function: SSAFunction, launch: LaunchSpec, info: BackendInfo) 
     """Core's rule: every feature declared and every limit held. The score is the priority."""
     missing = missing_features(function, launch, info)
     if missing:
-        return Decline(describe_missing(missing, info), missing)
+        return Decline(describe_missing(missing, launch, info), missing)
     return Claim(min(100, max(1, info.priority)))
 
 

@@ -16,11 +16,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..ir.features import UNALIGNED
 from ..ir.numerics import encode, held_dtype
 from ..ir.types import PointerType, ScalarType, Type
 from ..runtime.argview import ArgView
 from . import variables
-from .errors import DeviceError
+from .errors import DeviceError, UnsupportedFeature
 from .known import installs_for
 from .types import Availability, Device
 
@@ -135,6 +136,16 @@ def _pack(ty: Type, arg: Any) -> Any:
     if ty.name == "f16":
         return ctypes.c_uint16(struct.unpack("<H", struct.pack("<e", arg))[0])
     return ctypes.c_uint16(int(encode(np.asarray(arg, held_dtype(ty)), ty)))
+
+
+def refuse_unaligned(names: Sequence[str], args: Sequence[Any]) -> None:
+    """For artifacts of devices that cannot access arrays at odd addresses: called before a launch,
+    with what ``Artifact.launch`` got. Core declines such launches; this is for those that come past
+    it. Raises ``UnsupportedFeature``."""
+    for name, arg in zip(names, args):
+        if isinstance(arg, ArgView) and not arg.aligned:
+            reason = f"the address of {name!r} is no multiple of {arg.dtype.itemsize}"
+            raise UnsupportedFeature(UNALIGNED, reason)
 
 
 class HostProvider:

@@ -10,6 +10,7 @@ from typing import Any
 from ..ir.values import SSAFunction
 from . import messages, sources, variables
 from .candidates import Candidate, evaluate, evaluate_all
+from .claims import launch_features
 from .discovery import Record
 from .errors import (
     BackendNotInstalledError,
@@ -131,7 +132,7 @@ def _decide(
 ) -> _Outcome:
     kernel = kernel or function.name
     requested, who = sources.requested(explicit, decorator)
-    report = SelectionReport(kernel, who, requested, tuple(sorted(function.features())), launch)
+    report = SelectionReport(kernel, who, requested, _needs(function, launch), launch)
     chosen = error = None
     candidates: list[Candidate] = []
     automatic = not requested
@@ -176,6 +177,10 @@ def _decide(
     if error is not None:
         report = replace(report, error=str(error))
     return _Outcome(report, chosen, candidates, error)
+
+
+def _needs(function: SSAFunction, launch: LaunchSpec) -> tuple[str, ...]:
+    return tuple(sorted(function.features() | launch_features(launch)))
 
 
 def _lookup(name: str, who: str, *, alone: bool) -> Record | None:

@@ -101,8 +101,9 @@ class BackendInfo:
     #: ``MYTRITON_*`` variables the backend reads, each with one line that says what it does.
     variables: Mapping[str, str] = field(default_factory=dict)
     #: Facts about arguments that the backend compiles for, beside their types: ``"align16"`` is
-    #: ``ArgSpec.divisible_by_16``. Other values of a fact then mean another specialisation, unless
-    #: the resources of a ``Source`` say ``specialised: False``.
+    #: ``ArgSpec.divisible_by_16``, ``"equal1"`` is ``ArgSpec.equals_one``. Other values of a fact
+    #: then mean another specialisation, unless the resources of a ``Source`` say ``specialised:
+    #: False``.
     specialise: tuple[str, ...] = ()
 
 
@@ -140,6 +141,11 @@ class ArgSpec:
     #: The address of an array, or the value of an integer, is a multiple of 16. Set only for
     #: backends that ask for it (``BackendInfo.specialise``).
     divisible_by_16: bool = False
+    #: The address of an array is a multiple of the size of its elements. Where it is not, the
+    #: launch needs the feature ``memory.unaligned``.
+    aligned: bool = True
+    #: An integer is 1. Set only for backends that ask for it.
+    equals_one: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,6 +180,10 @@ class Artifact(Protocol):
     An artifact may also have ``launch_values(grid, values)``, which is then called instead with the
     arguments as the user gave them (of kinds that match the specialisation), to save the views;
     ``mytriton.plugin_api.launch_value`` makes what ``launch`` would have received.
+
+    ``metadata`` holds what there is to know about the code. Core gives these to whoever asks for
+    them under Triton's names: ``shared_bytes``, ``registers`` (of a thread), ``spill_bytes``,
+    ``asm`` (stage to text or bytes: ``{"ptx": ..., "cubin": ...}``).
     """
 
     metadata: Mapping[str, Any]

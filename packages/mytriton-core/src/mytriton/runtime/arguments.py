@@ -6,6 +6,7 @@ equal keys mean the compiled kernel fits. Exact types found in ``_KEYS`` take th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable
 from typing import Any, cast
 
@@ -15,6 +16,8 @@ from ..errors import ArgumentError, ArgumentRangeError
 from ..ir.types import (
     BF16,
     BOOL,
+    F8E4NV,
+    F8E5,
     F16,
     F32,
     F64,
@@ -35,6 +38,7 @@ from .argview import ArgView
 _DTYPES: dict[str, ScalarType] = {
     "bool": BOOL, "int8": I8, "int16": I16, "int32": I32, "int64": I64, "uint8": U8, "uint16": U16,
     "uint32": U32, "uint64": U64, "float16": F16, "bfloat16": BF16, "float32": F32, "float64": F64,
+    "float8_e4m3fn": F8E4NV, "float8_e5m2": F8E5,
 }  # fmt: skip
 
 #: Bits of ``ndarray.flags.num`` that matter: C-contiguous, aligned, writeable.
@@ -71,7 +75,34 @@ def argument_key(value: Any) -> Hashable:
     if plain is not None:
         return argument_key(plain)
     view = array_view(value)
-    return (view.dtype, view.device_kind, view.device_id, view.contiguous, view.readonly)
+    return (
+        view.dtype, view.device_kind, view.device_id, view.contiguous, view.readonly, view.aligned
+    )  # fmt: skip
+
+
+def dtype_of(dtype: Any) -> ScalarType:
+    """The type of elements of a dtype: ``tl``'s, NumPy's, PyTorch's, or a name of one.
+
+    Raises ``ArgumentError`` for what the language has not.
+    """
+    if isinstance(dtype, ScalarType):
+        return dtype
+    if isinstance(dtype, str):
+        from .argspec_text import DTYPES
+
+        found = DTYPES.get(dtype)
+    elif type(dtype).__module__ == "torch":
+        found = _DTYPES.get(str(dtype).removeprefix("torch."))
+    else:
+        try:
+            return _numpy_dtype(np.dtype(dtype))
+        except TypeError:
+            found = None
+    if found is None:
+        raise ArgumentError(
+            f"{dtype!r} is no dtype of the language; there are {', '.join(_DTYPES)}"
+        )
+    return found
 
 
 def scalar(value: Any) -> Scalar | None:
@@ -107,10 +138,12 @@ def spec_of(
 ) -> ArgSpec:
     """What may change code about an argument of type ``ty``."""
     if view is None:
-        return ArgSpec(name, ty, divisible_by_16=divisible_by_16(value))
+        return ArgSpec(
+            name, ty, divisible_by_16=divisible_by_16(value), equals_one=equals_one(value)
+        )
     return ArgSpec(
         name, ty, view.device_kind, view.device_id, view.contiguous, view.readonly,
-        view.pointer % 16 == 0,
+        view.pointer % 16 == 0, view.aligned,
     )  # fmt: skip
 
 
@@ -122,6 +155,11 @@ def divisible_by_16(value: Any) -> bool:
     if plain is None:
         return array_view(value).pointer % 16 == 0
     return type(plain) is int and plain % 16 == 0
+
+
+def equals_one(value: Any) -> bool:
+    """Whether a value is the integer 1."""
+    return (type(value) is int or isinstance(value, np.integer)) and bool(value == 1)
 
 
 def described(name: str, value: Any) -> ArgSpec:
@@ -140,8 +178,9 @@ def described(name: str, value: Any) -> ArgSpec:
 
 def launch_value(value: Any) -> Any:
     """What an artifact receives for an argument: an ``ArgView``, or a Python scalar."""
-    if type(value) is np.ndarray:
-        return numpy_view(value)
+    view = _VIEWS.get(type(value))
+    if view is not None:
+        return view(value)
     plain = scalar(value)
     return array_view(value) if plain is None else plain
 
@@ -178,6 +217,8 @@ def array_view(value: Any) -> ArgView:
         raise ArgumentError("a masked array would lose its mask; pass x.filled(...) or x.data")
     if isinstance(value, np.ndarray):
         return numpy_view(value)
+    if hasattr(type(value), "__mytriton_view__"):
+        return value.__mytriton_view__()  # type: ignore[no-any-return]
     if type(value).__module__.partition(".")[0] == "torch" or _is_torch_tensor(value):
         if (view := _torch_view(value)) is not None:
             return view
@@ -203,19 +244,51 @@ def _is_torch_tensor(value: Any) -> bool:
     )
 
 
+#: How to view the usual kinds of array; PyTorch's join when the first tensor is seen.
+_VIEWS: dict[type, Callable[[Any], Any]] = {np.ndarray: numpy_view}
+
+
+def _remember_tensors(kind: type) -> None:
+    """Tensors of exactly this type take the fast paths from now on."""
+    strided = sys.modules["torch"].strided
+
+    def key(value: Any) -> Hashable:
+        if value.layout is not strided:
+            return array_view(value)  # which refuses it
+        return (
+            value.dtype, value.device, value.is_contiguous(), value.is_neg(),
+            value.data_ptr() % value.element_size() == 0,
+        )  # fmt: skip
+
+    _KEYS[kind], _VIEWS[kind] = key, _torch_view
+
+
 def _torch_view(value: Any) -> ArgView | None:
     if not hasattr(value, "data_ptr"):
         return None
     dtype = _DTYPES.get(str(value.dtype).removeprefix("torch."))
     if dtype is None:
-        raise ArgumentError(f"tensors of dtype {value.dtype} are not supported")
+        raise ArgumentError(
+            f"tensors of dtype {value.dtype} are not supported; supported: {', '.join(_DTYPES)}"
+        )
     if str(value.layout) != "torch.strided" or value.is_conj() or value.is_neg():
         raise ArgumentError(
             "only plain strided tensors are supported; use .resolve_conj(), .resolve_neg()"
         )
+    try:
+        pointer = value.data_ptr()
+    except RuntimeError:  # tensors that only say what there would be
+        pointer = 0
+    if not pointer and value.numel():
+        raise ArgumentError(
+            f"a {type(value).__name__} on device {str(value.device)!r} has no memory of its own; pass a"
+            " tensor with data"
+        )
     size = dtype.itemsize
+    if type(value) not in _KEYS and type(value).__module__ in ("torch", "torch.nn.parameter"):
+        _remember_tensors(type(value))
     return ArgView(
-        value.data_ptr(), dtype, tuple(value.shape), tuple(s * size for s in value.stride()),
+        pointer, dtype, tuple(value.shape), tuple(s * size for s in value.stride()),
         value.device.type, value.device.index or 0, owner=value,
     )  # fmt: skip
 

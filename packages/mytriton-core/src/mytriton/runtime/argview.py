@@ -41,6 +41,11 @@ class ArgView:
         return low, high + self.dtype.itemsize
 
     @property
+    def aligned(self) -> bool:
+        """Whether the address is a multiple of the size of an element (also where there is none)."""
+        return self.pointer % self.dtype.itemsize == 0 or 0 in self.shape
+
+    @property
     def contiguous(self) -> bool:
         """Whether the elements lie in C order without gaps."""
         expected = self.dtype.itemsize

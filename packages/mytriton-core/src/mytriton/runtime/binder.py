@@ -15,6 +15,18 @@ from ..language.compile_time import constexpr
 
 #: Keyword arguments of a launch that are no parameters of the kernel: passed through to backends.
 LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+#: Options of Triton's compilers that programs pass now and then. They reach backends the same way,
+#: but a launch without them does not pay for them.
+RARE_OPTIONS = (
+    "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "launch_cluster", "cluster_dims",
+    "waves_per_eu", "matrix_instr_nonkdim", "kpack", "allow_flush_denorm", "schedule_hint",
+    "instruction_sched_variant", "warp_size", "num_buffers_warp_spec", "num_consumer_groups",
+    "reg_dec_producer", "reg_inc_consumer", "minRegAutoWS", "maxRegAutoWS", "ptx_version",
+    "ptx_options", "ir_override", "extern_libs", "debug", "sanitize_overflow", "arch",
+    "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes", "default_dot_input_precision",
+    "allowed_dot_input_precisions", "max_num_imprecise_acc_default", "enable_reflect_ftz",
+    "enable_warp_specialization", "instrumentation_mode", "grf_mode", "threads_per_warp",
+)  # fmt: skip
 
 
 @dataclass
@@ -27,6 +39,9 @@ class Binder:
     constexprs: tuple[str, ...]
     options: tuple[str, ...]
     bind: Callable[..., tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]]
+    #: Names of the options that ``bind`` and ``keyed`` do not take; in tuples of option values
+    #: theirs come after those of ``options``.
+    rare: tuple[str, ...] = ()
     #: Made on the first launch, by ``make_keyed``: it needs NumPy.
     keyed: Callable[..., tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], Any]] | None = (
         None
@@ -88,8 +103,10 @@ def make_binder(function: types.FunctionType) -> Binder:
     bind = namespace["bind"]
     bind.__name__ = bind.__qualname__ = function.__name__
     return Binder(
-        signature, tuple(runtime), tuple(constants), options, bind, head=head, defaults=defaults
-    )
+        signature, tuple(runtime), tuple(constants), options, bind,
+        rare=tuple(o for o in RARE_OPTIONS if o not in signature.parameters),
+        head=head, defaults=defaults,
+    )  # fmt: skip
 
 
 def make_keyed(

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import ArgumentError, MytritonError, for_user
 from ..frontend.source import KernelSource, kernel_source
 from .binder import Binder, make_binder
+from .interface import EXPLICIT, KernelInterface, backend_text
+from .params import KernelParam, kernel_params, parameter_names
 
 if TYPE_CHECKING:
     from ..frontend.trace import Trace
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from .specialisation import Specialisation
 
 
-class JITFunction:
+class JITFunction(KernelInterface):
     """A kernel. ``kernel[grid](*args, **kwargs)`` compiles it for the kinds of its arguments, once,
     and runs it on every program of the grid."""
 
@@ -29,7 +32,18 @@ class JITFunction:
     __name__: str
 
     def __init__(
-        self, fn: Callable[..., Any], *, backend: str | None = None, opt_level: int | None = None
+        self,
+        fn: Callable[..., Any],
+        version: Any = None,
+        do_not_specialize: Iterable[int | str] | None = None,
+        do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+        debug: bool | None = None,
+        noinline: bool | None = None,
+        repr: Callable[[Any], str] | None = None,
+        launch_metadata: Callable[..., Any] | None = None,
+        *,
+        backend: str | None = None,
+        opt_level: int | None = None,
     ) -> None:
         if opt_level not in (None, 0, 1) or isinstance(opt_level, bool):
             raise ArgumentError(f"opt_level must be 0 or 1, got {opt_level!r}")
@@ -38,6 +52,15 @@ class JITFunction:
         self.binder: Binder = make_binder(self.source.function)
         self.backend = backend
         self.opt_level = opt_level
+        names, name = self.arg_names, self.source.function.__name__
+        #: Parameters whose values are never specialised on, and those whose alignment is not.
+        self.unspecialised = parameter_names(do_not_specialize, names, "do_not_specialize", name)
+        self.unaligned = parameter_names(
+            do_not_specialize_on_alignment, names, "do_not_specialize_on_alignment", name
+        )
+        self.version, self.debug, self.noinline = version, debug, noinline
+        self._repr = repr
+        self.launch_metadata = launch_metadata
         #: Compiled variants by key; several under one key when values of globals differ.
         self.specialisations: dict[Hashable, list[Specialisation]] = {}
         self.lock = threading.RLock()
@@ -48,6 +71,49 @@ class JITFunction:
     def arg_names(self) -> list[str]:
         """Parameter names, in order."""
         return list(self.binder.signature.parameters)
+
+    @property
+    def params(self) -> list[KernelParam]:
+        """The parameters, in order."""
+        binder = self.binder
+        return kernel_params(
+            binder.signature, binder.constexprs, self.unspecialised, self.unaligned
+        )
+
+    @property
+    def signature(self) -> inspect.Signature:
+        return self.binder.signature
+
+    def repr(self, variant: Any) -> str:
+        """The name of a compiled variant (see ``result.metadata.name``)."""
+        return self.__name__ if self._repr is None else str(self._repr(variant))
+
+    @property
+    def src(self) -> str:
+        """The source text of the function, from its ``def``."""
+        from .source_key import source_text
+
+        return source_text(self.source)
+
+    @property
+    def cache_key(self) -> str:
+        """A digest of everything the kernel says: its source, that of the functions it calls, and
+        the globals it reads, as they are now."""
+        from .source_key import kernel_key
+
+        return kernel_key(self)
+
+    @property
+    def cache(self) -> Mapping[Hashable, Any]:
+        """The compiled variants: specialisation key to what a launch of it returns."""
+        return {key: found[-1].result for key, found in self.specialisations.items() if found}
+
+    @property
+    def device_caches(self) -> Mapping[int, Any]:
+        """``cache``, under the index of the current device, as Triton keeps it."""
+        from .driver import driver
+
+        return {driver.active.get_current_device(): (self.cache,)}
 
     def __repr__(self) -> str:
         return f"<triton.jit kernel {self.__name__}{self.binder.signature}>"
@@ -67,10 +133,19 @@ class JITFunction:
     def with_backend(self, name: str | Sequence[str]) -> BackendView:
         """The same kernel, launched by the named backend, or by the first of a list that can
         (``"first,second"``), and by no other."""
-        names = [name] if isinstance(name, str) else name
-        if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
-            raise ArgumentError(f"a backend is chosen by name or by a list of names, got {name!r}")
-        return BackendView(self, ",".join(names))
+        return BackendView(self, backend_text(name))
+
+    def run(self, /, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> LaunchResult:
+        """``kernel[grid](*args, **kwargs)``; with ``warmup`` compiles only (see ``warmup``)."""
+        explicit = EXPLICIT.get()
+        if not warmup:
+            return Launcher(self, grid, explicit)(*args, **kwargs)
+        from . import launch
+
+        try:
+            return launch.prepare(self, explicit, args, kwargs)
+        except (MytritonError, IndexError) as error:
+            raise for_user(error) from error.__cause__
 
     def clear_cache(self) -> None:
         """Forget every compiled specialisation. Never needed: changed values recompile by
@@ -151,26 +226,84 @@ class BackendView:
     def __getitem__(self, grid: Any) -> Launcher:
         return Launcher(self.kernel, grid, self.name)
 
+    def warmup(self, /, *args: Any, grid: Any = None, **kwargs: Any) -> LaunchResult:
+        """``warmup`` of the kernel, on this backend."""
+        token = EXPLICIT.set(self.name)
+        try:
+            return self.kernel.run(*args, grid=grid, warmup=True, **kwargs)
+        finally:
+            EXPLICIT.reset(token)
+
 
 @overload
 def jit(fn: Callable[..., Any]) -> JITFunction: ...
 @overload
 def jit(
-    fn: None = None, *, backend: str | None = None, opt_level: int | None = None
+    fn: None = None,
+    *,
+    version: Any = None,
+    repr: Callable[[Any], str] | None = None,
+    launch_metadata: Callable[..., Any] | None = None,
+    do_not_specialize: Iterable[int | str] | None = None,
+    do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+    debug: bool | None = None,
+    noinline: bool | None = None,
+    backend: str | None = None,
+    opt_level: int | None = None,
 ) -> Callable[[Callable[..., Any]], JITFunction]: ...
-def jit(fn: Any = None, *, backend: str | None = None, opt_level: int | None = None) -> Any:
+def jit(fn: Any = None, **options: Any) -> Any:
     """Make a kernel of a Python function: ``@triton.jit`` or ``@triton.jit(backend=..., opt_level=...)``.
 
     ``backend`` names the backend that runs it (no other is tried), ``opt_level`` is 0 or 1.
+    ``do_not_specialize`` and ``do_not_specialize_on_alignment`` list parameters (names or positions)
+    whose values, or alignments, shall not make further variants. ``repr`` names the compiled
+    variants; ``debug``, ``noinline`` and ``launch_metadata`` are kept for programs that look at them.
+    Applied to an autotuner or heuristics round a plain function, it makes a kernel of the function.
     Raises ``ASTFrontendError`` when ``fn`` is no plain function with source.
     """
+    unknown = options.keys() - _JIT_OPTIONS
+    if unknown:
+        raise ArgumentError(
+            f"jit has no option {', '.join(map(repr, sorted(unknown)))}; options: "
+            f"{', '.join(sorted(_JIT_OPTIONS))}"
+        )
 
-    def make(function: Callable[..., Any]) -> JITFunction:
+    def make(function: Any) -> Any:
         if isinstance(function, JITFunction):
             return function
+        if isinstance(function, KernelInterface):
+            # @triton.jit above @triton.autotune: the kernel belongs inside.
+            _innermost(function).fn = make(_innermost(function).fn)
+            return function
         try:
-            return JITFunction(function, backend=backend, opt_level=opt_level)
+            return JITFunction(function, **options)
         except MytritonError as error:
             raise for_user(error) from None
 
     return make if fn is None else make(fn)
+
+
+_JIT_OPTIONS = frozenset({
+    "version", "repr", "launch_metadata", "do_not_specialize", "do_not_specialize_on_alignment",
+    "debug", "noinline", "backend", "opt_level",
+})  # fmt: skip
+
+
+def _innermost(wrapper: Any) -> Any:
+    """The wrapper next to the function."""
+    while isinstance(wrapper.fn, KernelInterface) and not isinstance(wrapper.fn, JITFunction):
+        wrapper = wrapper.fn
+    return wrapper
+
+
+def __getattr__(name: str) -> Any:
+    # Names that `triton.runtime.jit` has and that live elsewhere here.
+    if name in ("MockTensor", "TensorWrapper", "reinterpret"):
+        from . import standins
+
+        return getattr(standins, name)
+    if name == "constexpr_function":
+        from .. import language
+
+        return getattr(language, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ArgumentError
@@ -18,11 +18,13 @@ from ..plugins.errors import ClaimBrokenError, ClaimBrokenWarning
 from ..plugins.manager import emit_event
 from ..plugins.sources import user_level
 from ..plugins.types import Event, LaunchSpec, Source
+from ..plugins.variables import closest
 from ..transforms.passes import run_pass
 from .arguments import FLAGS, argument_key, argument_type, described, spec_of
 from .argview import ArgView
-from .binder import make_keyed
+from .binder import LAUNCH_OPTIONS, make_keyed
 from .compiler import DEFAULT_OPT_LEVEL, Compiled, Request, compile_ssa, trace
+from .facts import asked_for, wanted
 from .grid import Meta, normalise
 from .result import LaunchResult
 from .specialisation import Specialisation, check_readonly, warn_compiled_only, warn_strides
@@ -52,21 +54,42 @@ def launch(
     except TypeError as error:
         if isinstance(error, ArgumentError):
             raise
-        raise _binding_error(kernel, error) from None
+        values, constants, options, parts = _keyed_with_rare(kernel, args, kwargs, error)
     if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and grid[0] >= 0:
         size = (grid[0], 1, 1)
     else:
         if callable(grid):
-            others = dict(zip(binder.runtime, values)) | dict(zip(binder.options, options))
+            others = dict(zip(binder.runtime, values)) | _options(kernel, options)
             grid = grid(Meta(_constants(kernel, constants), others))
         size = normalise(grid)
     if options.count(None) != len(options):
         _check_options(kernel, options)
     key = (explicit, selection.selection_key(), level_text(), parts)
     for candidate in kernel.specialisations.get(key, ()):
-        if (candidate.aligned is None or candidate.fits(values)) and candidate.fresh():
+        if (candidate.facts is None or candidate.fits(values)) and candidate.fresh():
             return candidate.launch(size, values)
     return _find_or_build(kernel, key, explicit, values, constants, options).launch(size, values)
+
+
+def prepare(kernel: JITFunction, explicit: str | None, args: Any, kwargs: Any) -> LaunchResult:
+    """What ``launch`` would run, compiled and not run. Arrays may be stood for (``standins``)."""
+    from .standins import stand_in
+
+    values, constants, options = bind(kernel, args, kwargs)
+    names = [*kernel.binder.runtime, *kernel.binder.constexprs]
+    given = dict(zip(names, (*map(stand_in, values), *constants)))
+    given |= _options(kernel, options)
+    keyed = kernel.binder.keyed or _make_keyed(kernel)
+    try:
+        values, constants, options, parts = keyed(**given)
+    except TypeError as error:
+        if isinstance(error, ArgumentError):
+            raise
+        values, constants, options, parts = _keyed_with_rare(kernel, (), given, error)
+    _check_options(kernel, options)
+    key = (explicit, selection.selection_key(), level_text(), parts)
+    made = _find_or_build(kernel, key, explicit, values, constants, options, warn=False)
+    return LaunchResult(made, False)
 
 
 def _make_keyed(kernel: JITFunction) -> Callable[..., Any]:
@@ -84,12 +107,56 @@ def bind(kernel: JITFunction, args: Any, kwargs: Any) -> tuple[Values, Values, V
     try:
         return kernel.binder.bind(*args, **kwargs)
     except TypeError as error:
+        rare, others = _split_rare(kernel, kwargs, error)
+    try:
+        values, constants, options = kernel.binder.bind(*args, **others)
+    except TypeError as error:
         raise _binding_error(kernel, error) from None
+    return values, constants, options + tuple(map(rare.get, kernel.binder.rare))
+
+
+def _keyed_with_rare(kernel: JITFunction, args: Any, kwargs: Any, error: TypeError) -> Any:
+    """What ``binder.keyed`` gives for a call with rare options; it refused them with ``error``."""
+    rare, others = _split_rare(kernel, kwargs, error)
+    assert kernel.binder.keyed is not None
+    try:
+        values, constants, options, parts = kernel.binder.keyed(*args, **others)
+    except TypeError as again:
+        if isinstance(again, ArgumentError):
+            raise
+        raise _binding_error(kernel, again) from None
+    options += tuple(map(rare.get, kernel.binder.rare))
+    return values, constants, options, (parts, *(_option_key(*item) for item in rare.items()))
+
+
+def _split_rare(
+    kernel: JITFunction, kwargs: Mapping[str, Any], error: TypeError
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Rare options of a call, and the other keywords. Raises the error when there are none."""
+    rare = {name: kwargs[name] for name in kernel.binder.rare if name in kwargs}
+    if not rare:
+        raise _binding_error(kernel, error) from None
+    return rare, {name: value for name, value in kwargs.items() if name not in rare}
+
+
+def _option_key(name: str, value: Any) -> Hashable:
+    try:
+        return (name, type(value), hash(value), value)
+    except TypeError:
+        return (name, repr(value))
+
+
+_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
 def _binding_error(kernel: JITFunction, error: TypeError) -> ArgumentError:
-    known = ", ".join([*kernel.binder.signature.parameters, *kernel.binder.options])
-    return ArgumentError(f"{error}; parameters and launch options: {known}")
+    binder = kernel.binder
+    parameters = [*binder.signature.parameters, *binder.options]
+    hint = ""
+    if match := _UNEXPECTED.search(str(error)):
+        near = closest(match[1], [*parameters, *binder.rare])
+        hint = f" (did you mean {near!r}?)" if near else ""
+    return ArgumentError(f"{error}{hint}; parameters and launch options: {', '.join(parameters)}")
 
 
 def trace_only(kernel: JITFunction, args: Any, kwargs: Any) -> Trace:
@@ -108,7 +175,7 @@ def specialise(kernel: JITFunction, arguments: Mapping[str, Any]) -> tuple[SSAFu
     specs = tuple(described(name, value) for name, value in zip(kernel.binder.runtime, values))
     consts = _constants(kernel, constants)
     request = Request({s.name: s.type for s in specs}, consts, _level(kernel))  # type: ignore[misc]
-    spec = LaunchSpec(specs, consts, _options(kernel, options))
+    spec = LaunchSpec(specs, consts, _launch_options(kernel, options, consts))
     return compile_ssa(kernel.source, request).function, spec
 
 
@@ -160,12 +227,24 @@ def _constants(kernel: JITFunction, values: Values) -> dict[str, Any]:
 
 
 def _options(kernel: JITFunction, values: Values) -> dict[str, Any]:
-    return {name: v for name, v in zip(kernel.binder.options, values) if v is not None}
+    """The options that were given. Rare ones follow the others in ``values``, if there are any."""
+    names = (*kernel.binder.options, *kernel.binder.rare)
+    return {name: v for name, v in zip(names, values) if v is not None}
+
+
+def _launch_options(
+    kernel: JITFunction, values: Values, constants: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The options a backend gets: a compile-time parameter called like one counts as well."""
+    named = {n: constants[n] for n in LAUNCH_OPTIONS if type(constants.get(n)) is int}
+    return {n: v for n, v in named.items() if v > 0} | _options(kernel, values)
 
 
 def _check_options(kernel: JITFunction, values: Values) -> None:
     for name, value in zip(kernel.binder.options, values):
-        if value is not None and (type(value) is not int or value < 1):
+        # The number of stages of a loop that is not pipelined may be written as 0.
+        low = 0 if name == "num_stages" else 1
+        if value is not None and (type(value) is not int or value < low):
             raise ArgumentError(f"launch option {name} must be a positive int, got {value!r}")
 
 
@@ -200,31 +279,33 @@ def _constant_key(name: str, value: Any) -> Hashable:
 
 def _find_or_build(
     kernel: JITFunction, key: Hashable, explicit: str | None, values: Values, constants: Values,
-    options: Values,
+    options: Values, warn: bool = True,
 ) -> Specialisation:  # fmt: skip
     with kernel.lock:
         variants = kernel.specialisations.get(key, [])
         for candidate in variants:
             if candidate.fits(values) and candidate.fresh():  # another thread was faster
                 return candidate
-        made = _build(kernel, explicit, values, constants, options)
+        made = _build(kernel, explicit, values, constants, options, warn)
         kernel.specialisations[key] = [*variants[1 - _VARIANTS :], made]
         return made
 
 
 def _build(
-    kernel: JITFunction, explicit: str | None, values: Values, constants: Values, options: Values
-) -> Specialisation:
+    kernel: JITFunction, explicit: str | None, values: Values, constants: Values, options: Values,
+    warn: bool,
+) -> Specialisation:  # fmt: skip
     names = kernel.binder.runtime
     types, views = _types(kernel, values)
     consts = _constants(kernel, constants)
     compiled = compile_ssa(kernel.source, Request(types, consts, _level(kernel)))
     check_readonly(compiled, names, views)
-    _warn_once(kernel, "strides", lambda: warn_strides(kernel.__name__, names, views, values))
+    if warn:
+        _warn_once(kernel, "strides", lambda: warn_strides(kernel.__name__, names, views, values))
     arguments = tuple(spec_of(n, types[n], v, a) for n, v, a in zip(names, views, values))
-    spec = LaunchSpec(arguments, consts, _options(kernel, options))
+    spec = LaunchSpec(arguments, consts, _launch_options(kernel, options, consts))
     made = _on_backend(kernel, compiled, explicit, spec)
-    if made.artifact is None:
+    if made.artifact is None and warn:
         arrays = [n for n, v in zip(names, views) if v is not None]
         _warn_once(
             kernel,
@@ -240,6 +321,7 @@ def _on_backend(
     """Select a backend and compile for it. A backend that breaks its claim is left out, with a
     warning, and the next is tried, unless it was the only one named."""
     broken: list[str] = []
+    names = kernel.binder.runtime
     while True:
         choice = selection.choose(
             compiled.function, spec, explicit=explicit, decorator=kernel.backend,
@@ -247,7 +329,8 @@ def _on_backend(
         )  # fmt: skip
         backend = choice.backend
         try:
-            spec = _asked_for(backend, spec)
+            bits = wanted(backend.info, names, kernel.unspecialised, kernel.unaligned)
+            spec = asked_for(spec, bits)
             function = _with_backend_passes(backend, compiled.function, spec)
             source = backend.lower(function, spec)
             artifact = backend.compile(source, spec) if choice.launches else None
@@ -258,15 +341,9 @@ def _on_backend(
             broken.append(backend.name)
             continue
         emit_event(Event("compile", kernel.__name__, backend.name, {"source": source}))
-        return Specialisation(compiled, function, spec, backend, source, artifact)
-
-
-def _asked_for(backend: Any, spec: LaunchSpec) -> LaunchSpec:
-    """The launch without facts that are not in this backend's key."""
-    if "align16" in backend.info.specialise:
-        return spec
-    arguments = tuple(replace(a, divisible_by_16=False) for a in spec.arguments)
-    return replace(spec, arguments=arguments)
+        return Specialisation(
+            compiled, function, spec, backend, source, artifact, kernel, explicit, bits
+        )
 
 
 def _with_backend_passes(backend: Any, function: SSAFunction, spec: LaunchSpec) -> SSAFunction:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, CompiledOnlyWarning, StridesWarning
 from ..frontend.dependencies import SETTLED, Dependency
 from ..ir.values import SSAFunction
 from ..plugins.sources import user_level
 from ..plugins.types import LaunchSpec, Source
-from .arguments import divisible_by_16, launch_value
+from .arguments import launch_value
 from .argview import ArgView
 from .compiler import Compiled
+from .facts import facts, of_spec
 from .result import LaunchResult
+
+if TYPE_CHECKING:
+    from .jit import JITFunction
 
 _MISSING = object()
 
@@ -25,8 +29,10 @@ class Specialisation:
 
     def __init__(
         self, compiled: Compiled, function: SSAFunction, spec: LaunchSpec, backend: Any,
-        source: Source, artifact: Any,
+        source: Source, artifact: Any, kernel: JITFunction, explicit: str | None,
+        wanted: tuple[int, ...],
     ) -> None:  # fmt: skip
+        """``explicit``: the backend that ``with_backend`` named. ``wanted``: see ``facts``."""
         self.compiled = compiled
         self.function = function
         self.spec = spec
@@ -34,11 +40,17 @@ class Specialisation:
         self.source = source
         self.artifact = artifact
         self._identical, self._other = _split(compiled.trace.dependencies)
-        self._result = LaunchResult(self, artifact is not None)
-        #: For backends that compile for alignment: which arguments are multiples of 16.
-        self.aligned: tuple[bool, ...] | None = None
-        if "align16" in backend.info.specialise and source.resources.get("specialised", True):
-            self.aligned = tuple(a.divisible_by_16 for a in spec.arguments)
+        self.kernel = kernel
+        self.explicit = explicit
+        #: The artifact when it was made for its metadata only.
+        self._unlaunched: Any = None
+        #: What a launch returns.
+        self.result = LaunchResult(self, artifact is not None)
+        #: For backends that compile for facts about values: what holds of each argument.
+        self.facts: tuple[int, ...] | None = None
+        self._wanted = wanted
+        if any(wanted) and source.resources.get("specialised", True):
+            self.facts = of_spec(spec)
         #: For artifacts that read the user's own values: no view of each is made.
         self._launch_values = getattr(artifact, "launch_values", None)
 
@@ -54,8 +66,17 @@ class Specialisation:
         return all(d.holds() for d in self.compiled.trace.dependencies)
 
     def fits(self, values: Sequence[Any]) -> bool:
-        """Whether the values are multiples of 16 where the code relies on it, and nowhere else."""
-        return self.aligned is None or self.aligned == tuple(map(divisible_by_16, values))
+        """Whether of the values hold the facts that the code was compiled for, and no others."""
+        return self.facts is None or self.facts == facts(values, self._wanted)
+
+    def compiled_metadata(self) -> Mapping[str, Any]:
+        """What the backend says about the code. Compiles what was only lowered so far: that needs
+        the backend's toolchain, but no device."""
+        if self.artifact is not None:
+            return self.artifact.metadata  # type: ignore[no-any-return]
+        if self._unlaunched is None:
+            self._unlaunched = self.backend.compile(self.source, self.spec)
+        return self._unlaunched.metadata  # type: ignore[no-any-return]
 
     def launch(self, grid: tuple[int, int, int], values: Sequence[Any]) -> LaunchResult:
         """Run the grid (nothing when a dimension is zero)."""
@@ -63,7 +84,7 @@ class Specialisation:
             self._launch_values(grid, values)
         elif self.artifact is not None and 0 not in grid:
             self.artifact.launch(grid, [launch_value(v) for v in values])
-        return self._result
+        return self.result
 
 
 def _split(

@@ -14,7 +14,7 @@ from ..ir.registry import Effect
 from ..ir.values import Region, SSAForRange, SSAFunction, SSAItem, SSAOperand, SSAValue, walk
 from .rewrite import Visit, own_effects, run_visit, with_function_body, with_regions
 
-_LIVES = Effect.WRITE | Effect.BARRIER
+_LIVES = Effect.WRITE | Effect.BARRIER | Effect.IO
 
 
 class DCE:

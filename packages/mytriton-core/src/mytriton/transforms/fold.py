@@ -28,6 +28,7 @@ from ..ir.values import (
 from .rewrite import (
     Visit,
     is_plain_op,
+    replaced,
     run_visit,
     with_body,
     with_function_body,
@@ -59,6 +60,16 @@ def _fold_body(items: list[SSAItem], by: dict[int, SSAOperand]) -> Visit:
                 continue
         elif never_runs(new):
             by.update((r.id, o) for r, o in zip(new.results, new.inputs[3:], strict=False))
+            changed = True
+            continue
+        elif (taken := taken_region(new)) is not None:
+            # The region stands where the operation stood; its values keep their numbers.
+            body = yield _fold_body(taken.body, by)
+            out.extend(body)
+            by.update(
+                (r.id, replaced((o,), by)[0])
+                for r, o in zip(new.results, taken.yields, strict=True)
+            )
             changed = True
             continue
         elif regions := new.regions:
@@ -115,6 +126,13 @@ def evaluate(op: SSAOp, definition: OpDef) -> Constant | None:
     except (OpRuleError, ArithmeticError):
         return None
     return Constant(result.reshape(-1)[0].item(), result_type)
+
+
+def taken_region(item: SSAItem) -> Region | None:
+    """The region of an ``if`` whose condition is a constant."""
+    if item.opcode != "if" or not isinstance(item.inputs[0], Constant):
+        return None
+    return item.regions[0 if item.inputs[0].value else 1]
 
 
 def never_runs(item: SSAItem) -> bool:

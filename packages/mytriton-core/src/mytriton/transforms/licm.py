@@ -8,7 +8,7 @@ and on outwards as far as that holds. It then runs even if the loop makes no tri
 from __future__ import annotations
 
 from ..ir.registry import lookup
-from ..ir.values import Region, SSAForRange, SSAFunction, SSAItem, SSAValue
+from ..ir.values import Region, SSAFunction, SSAItem, SSAValue
 from .rewrite import Visit, is_plain_op, run_visit, with_function_body, with_regions
 
 
@@ -61,10 +61,12 @@ def _is_invariant(item: SSAItem, variant: set[int]) -> bool:
 def _visit_regions(item: SSAItem) -> Visit:
     """What moves out of the regions of ``item``, and ``item`` without it."""
     regions = item.regions
+    definition = lookup(item.opcode)
+    loops = definition is not None and definition.loop
     arrived: list[SSAItem] = []
     new: list[Region] = []
     for region in regions:
-        variant = {arg.id for arg in region.args} if isinstance(item, SSAForRange) else None
+        variant = {arg.id for arg in region.args} if loops else None
         moved, body = yield _hoist(region.body, variant)
         arrived += moved
         new.append(region if body is region.body else Region(region.args, body, region.yields))

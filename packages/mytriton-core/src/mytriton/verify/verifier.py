@@ -177,7 +177,9 @@ class _Verifier:
             )
         names = get(item.opcode).operands
         return (
-            f"the {names[position].rstrip('?')}" if position < len(names) else f"operand {position}"
+            f"the {names[position].rstrip('?')}"
+            if position < len(names) and names[position][-1] != "*"
+            else f"operand {position}"
         )
 
     def operation(self, item: SSAOp, definition: OpDef, types: list[Type | None]) -> None:
@@ -196,6 +198,8 @@ class _Verifier:
                 f"{item.opcode}: {definition.regions} regions are needed, got {len(item.regions)}",
                 item.span,
             )
+        if definition.free_results:
+            return
         result = item.result
         ty = result.ty if result.__class__ is SSAValue else None
         if ty is None or (ty is not wanted and ty != wanted):
@@ -219,19 +223,25 @@ def _spell(types: Sequence[Type | None]) -> str:
 def check_operands(item: SSAOp, definition: OpDef, types: Sequence[Type | None]) -> None:
     """The right number of operands, and none only where the operation allows it."""
     names = definition.operands
+    if definition.variadic:
+        names = (*names[:-1], *((names[-1].rstrip("*"),) * (len(types) - len(names) + 1)))
     if len(types) != len(names):
-        wanted = ", ".join(name.rstrip("?") for name in names) or "none"
+        wanted = ", ".join(name.rstrip("?*") for name in names) or "none"
         raise VerificationError(
             f"{item.opcode} takes {len(names)} operands ({wanted}), got {len(types)}:"
             f" {_spell(types)}",
             item.span,
         )
-    for ty, name, required in zip(types, names, definition.required(), strict=False):
+    for ty, name, required in zip(types, names, _required(names), strict=False):
         if ty is None and required:
             raise VerificationError(
                 f"{item.opcode}: the {name} is needed, got none (operands: {_spell(types)})",
                 item.span,
             )
+
+
+def _required(names: Sequence[str]) -> Sequence[bool]:
+    return [not name.endswith("?") for name in names]
 
 
 def check_results(item: SSAOp, wanted: Any) -> None:

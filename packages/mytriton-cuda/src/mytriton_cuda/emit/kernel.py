@@ -8,23 +8,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mytriton.analysis.offsets import address_only
-from mytriton.analysis.threads import REDUCTIONS, Barriers, Demand, Layout, operand_layout, tile_of
+from mytriton.analysis.threads import (
+    GATHERING,
+    Barriers,
+    Demand,
+    Layout,
+    operand_layout,
+    structured,
+    tile_of,
+)
 from mytriton.plugin_api import (
-    STORAGE_ONLY,
     Constant,
     Param,
-    PointerType,
     ScalarType,
     Span,
-    SSAForRange,
     SSAFunction,
     SSAItem,
     SSAOp,
     SSAOperand,
     SSAValue,
-    Type,
     UnsupportedFeature,
-    element_of,
     get_op,
     is_pointer,
     operand_type,
@@ -33,10 +36,12 @@ from mytriton.plugin_api import (
     walk,
 )
 
+from .control import Move, control
 from .coordinates import coordinate
-from .loops import bounds_check, parallel_copy
+from .loops import parallel_copy
 from .names import Names, kernel_name, plain
 from .prelude import Helpers
+from .reduction import custom_reduction
 from .renderers import RENDERERS
 from .scalars import NARROW_FLOATS, convert, from_memory, literal, stored_type, value_type
 
@@ -102,7 +107,7 @@ class Kernel:
         """Write everything."""
         entry = kernel_name(self.function.name)
         parameters, conversions = self._parameters()
-        self._items(self.function.body)
+        self.items(self.function.body)
         prelude = self.helpers.text()
         head = ['extern "C" __global__', f"void {entry}({', '.join(parameters)}) {{"]
         opening = [*self._declarations(), *conversions]
@@ -265,6 +270,10 @@ class Kernel:
         self.line(f"{value_type(value.ty)} {name}{start};", span)
         return name
 
+    def temporary(self, name: str) -> str:
+        """A name that nothing else has."""
+        return self._names.fresh(name)
+
     def alias(self, value: SSAValue, layout: Layout, other: SSAOperand, inner: Layout) -> None:
         """Let a value be another one, seen in another shape."""
         pointers = is_pointer(value.ty)
@@ -278,21 +287,26 @@ class Kernel:
 
     # ------------------------------------------------------------------ items
 
-    def _items(self, items: Sequence[SSAItem]) -> None:
+    def items(self, items: Sequence[SSAItem]) -> None:
+        """Write what has to happen of a body."""
         for item in items:
             if self._barriers.before(item):
                 # A comment where no shared memory nearby says why.
                 why = (
-                    "" if item.opcode in REDUCTIONS else "  // program order: what is above is done"
+                    "" if item.opcode in GATHERING else "  // program order: what is above is done"
                 )
                 self.line(f"__syncthreads();{why}", item.span)
-            if isinstance(item, SSAForRange):
+            if structured(item):
                 if id(item) in self._demand.loops:
-                    self._loop(item)
+                    control(self, item)
             else:
+                assert isinstance(item, SSAOp)
                 self._operation(item)
 
     def _operation(self, op: SSAOp) -> None:
+        if op.opcode == "reduce":
+            custom_reduction(self, op)
+            return
         render = RENDERERS[op.opcode]
         if op.result is None:
             render(self, op, self._demand.stores[id(op)])
@@ -303,30 +317,43 @@ class Kernel:
             if text is not None:
                 self.declare(value, layout, text, op.span)
 
-    def _loop(self, loop: SSAForRange) -> None:
-        copies: list[tuple[str, SSAOperand, Layout]] = []
-        carried = zip(
-            loop.carried_inputs, loop.carried_args, loop.yields, loop.results, strict=True
-        )
-        for start, arg, end, result in carried:
-            for layout in self._demand.of(result):
-                name = self.declare(result, layout, self.text(start, layout), loop.span)
-                self._values[arg.id, layout] = name
-                copies.append((name, end, layout))
-        index, stop = f"v{loop.index.id}", self.text(loop.stop, ())
-        self._values[loop.index.id, ()] = index
-        assert isinstance(loop.step, Constant)
-        kind, step = value_type(loop.index.ty), literal(loop.step)
-        start_text = self.text(loop.start, ())
-        head = f"for ({kind} {index} = {start_text}; {index} < {stop}; {index} += {step})"
-        with self.block(head, loop.span):
-            self._items(loop.body)
-            moves = [(name, self.text(end, layout)) for name, end, layout in copies]
-            types = {name: value_type(operand_type(end)) for name, end, _ in copies}  # type: ignore[arg-type]
-            for text in parallel_copy(moves, types, self._names):
-                self.line(text, loop.span)
-            for text in bounds_check(loop, index, stop):
-                self.line(text, loop.span)
+    # ------------------------------------------------------------------ control flow
+
+    def needed(self, value: SSAValue) -> Sequence[Any]:
+        """The layouts a value is needed in."""
+        found: Sequence[Any] = self._demand.of(value)
+        return found
+
+    def scalar(self, operand: SSAOperand) -> str:
+        """A scalar as an expression."""
+        return self.text(operand, ())
+
+    def name_scalar(self, value: SSAValue, name: str) -> None:
+        """Let a scalar be the variable ``name``."""
+        self.name(value, (), name)
+
+    def name(self, value: SSAValue, layout: Any, name: str) -> None:
+        """Let a value be the variable ``name``, which is declared already."""
+        self._values[value.id, layout] = name
+
+    @contextmanager
+    def registers(self, layout: Any) -> Iterator[None]:
+        """Text is about the registers of ``layout``: here a thread has one."""
+        yield
+
+    def assign(self, name: str, layout: Any, text: str, span: Span | None) -> None:
+        """Give a declared variable a value."""
+        self.line(f"{name} = {text};", span)
+
+    def carry(self, moves: Sequence[Move], span: Span | None) -> None:
+        """The end of a trip: all carried values move at once."""
+        texts = [(name, self.text(end, layout)) for name, end, layout, _ in moves]
+        types = {name: value_type(result.ty) for name, _, _, result in moves}
+        for text in parallel_copy(texts, types, self._names):
+            self.line(text, span)
+
+    def flush(self) -> None:
+        """Write the statements that are waiting: none are."""
 
 
 #: Names that are kept from parameters, whatever they are.
@@ -340,32 +367,18 @@ def numbers(function: SSAFunction) -> Iterator[int]:
 
 
 def check_supported(function: SSAFunction) -> None:
-    """Raise ``UnsupportedFeature`` for what has no renderer or no type in C++."""
+    """Raise ``UnsupportedFeature`` for what has no renderer."""
     for item in walk(function.body):
-        if not isinstance(item, SSAForRange) and item.opcode not in RENDERERS:
+        if structured(item) or item.opcode == "reduce":
+            continue
+        if item.opcode not in RENDERERS:
             raise UnsupportedFeature(get_op(item.opcode).feature_id, span=item.span)
-        for operand in (*item.inputs, *item.results):
-            ty = operand_type(operand)
-            if ty is not None and not _known(ty):
-                raise UnsupportedFeature(f"dtype.{_scalar(ty)}", span=item.span)
-    for param in function.params:
-        if not _known(param.ty):
-            raise UnsupportedFeature(f"dtype.{_scalar(param.ty)}")
-
-
-def _scalar(ty: Type) -> ScalarType:
-    element = element_of(ty)
-    return element.element if isinstance(element, PointerType) else element
-
-
-def _known(ty: Type) -> bool:
-    return _scalar(ty) not in STORAGE_ONLY
 
 
 def emit(function: SSAFunction) -> Emitted:
     """The CUDA C++ of ``function``, one thread per element.
 
-    Raises ``UnsupportedFeature`` for an operation or type without a renderer, and for a block that
-    has more elements than a thread block has threads.
+    Raises ``UnsupportedFeature`` for an operation without a renderer, and for a block that has more
+    elements than a thread block has threads.
     """
     return Kernel(function).emit()

@@ -1,7 +1,9 @@
-"""Device functions that kernels with 16-bit floats need, put before the kernel. No header is
+"""Device functions that kernels with small floats need, put before the kernel. No header is
 included: NVRTC brings none."""
 
 from __future__ import annotations
+
+from .floats8 import small_floats
 
 _INLINE = "static __device__ __forceinline__"
 
@@ -86,6 +88,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     return round_to_bfloat16(shorter);
 }""",
     ),
+    **small_floats(),
 }
 
 #: Definitions that are no functions, and functions that are templates. Written first.

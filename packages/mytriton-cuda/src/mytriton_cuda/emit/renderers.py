@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mytriton.analysis.threads import Layout
+from mytriton.analysis.threads import Layout, permuted
 from mytriton.plugin_api import (
     F64,
     Constant,
@@ -23,6 +23,7 @@ from mytriton.plugin_api import (
 )
 
 from .arithmetic import extremum, negation, quotient, wrapping
+from .dot import product
 from .reduction import reduction
 from .scalars import convert, from_memory, literal, settle, to_memory, value_type
 
@@ -79,6 +80,11 @@ def _arange(k: Kernel, op: SSAOp, layout: Layout) -> str:
     return f"({place} + {start})" if start > 0 else f"({place} - {-start})"
 
 
+@renders("num_programs")
+def _num_programs(k: Kernel, op: SSAOp, layout: Layout) -> str:
+    return f"gridDim.{'xyz'[op.attrs['axis']]}"
+
+
 @renders("zeros")
 def _zeros(k: Kernel, op: SSAOp, layout: Layout) -> str:
     return literal(Constant(0, _result(op)))
@@ -98,6 +104,16 @@ def _empty(k: Kernel, op: SSAOp, layout: Layout) -> None:
 def _expand_dims(k: Kernel, op: SSAOp, layout: Layout) -> None:
     axis = op.attrs["axis"]
     k.alias(op.results[0], layout, op.operands[0], layout[:axis] + layout[axis + 1 :])
+
+
+@renders("trans")
+def _trans(k: Kernel, op: SSAOp, layout: Layout) -> None:
+    k.alias(op.results[0], layout, op.operands[0], permuted(layout, op.attrs["order"]))
+
+
+@renders("broadcast")
+def _broadcast(k: Kernel, op: SSAOp, layout: Layout) -> str:
+    return k.converted(op.operands[0], layout)
 
 
 # ------------------------------------------------------------------ elementwise
@@ -145,18 +161,6 @@ def _maximum(k: Kernel, op: SSAOp, layout: Layout) -> str:
 def _minimum(k: Kernel, op: SSAOp, layout: Layout) -> str:
     (a, b), ty = operands_of(k, op, layout)
     return extremum("<", a, b, ty)
-
-
-@renders("cmp_lt")
-def _cmp_lt(k: Kernel, op: SSAOp, layout: Layout) -> str:
-    (a, b), _ = operands_of(k, op, layout)
-    return f"({a} < {b})"
-
-
-@renders("and")
-def _and(k: Kernel, op: SSAOp, layout: Layout) -> str:
-    (a, b), ty = operands_of(k, op, layout)
-    return f"({a} && {b})" if ty.is_bool() else f"({a} & {b})"
 
 
 @renders("select")
@@ -209,8 +213,11 @@ def _store(k: Kernel, op: SSAOp, layout: Layout) -> None:
         k.line(statement, op.span)
 
 
-for _name in ("sum", "max", "min"):
+for _name in ("sum", "max", "min", "xor_sum", "argmax", "argmin"):
     RENDERERS[_name] = reduction
+RENDERERS["dot"] = product
 
 
 __all__ = ["RENDERERS", "Renderer", "operands_of", "renders", "value_type"]
+
+from . import pointwise as _pointwise  # noqa: E402,F401  (enters the rest of the table)

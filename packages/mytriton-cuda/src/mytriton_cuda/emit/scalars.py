@@ -2,6 +2,7 @@
 
 ``float16`` and ``bfloat16`` are 16 bits in memory (``unsigned short``, so that no header is needed)
 and ``float`` in registers: every value of such a type is a ``float`` that has been rounded to it.
+The 8-bit floats are held in the same way (``unsigned char`` in memory).
 """
 
 from __future__ import annotations
@@ -9,7 +10,18 @@ from __future__ import annotations
 import math
 import struct
 
-from mytriton.plugin_api import BF16, F16, F64, Constant, PointerType, ScalarType, Type, element_of
+from mytriton.plugin_api import (
+    BF16,
+    F8E4NV,
+    F8E5,
+    F16,
+    F64,
+    Constant,
+    PointerType,
+    ScalarType,
+    Type,
+    element_of,
+)
 
 from .prelude import Helpers
 
@@ -27,11 +39,18 @@ _NAMES = {
     "bf16": "float",
     "f32": "float",
     "f64": "double",
+    "f8e4nv": "float",
+    "f8e5": "float",
 }
-_STORED = {"f16": "unsigned short", "bf16": "unsigned short"}
+_STORED = {
+    "f16": "unsigned short",
+    "bf16": "unsigned short",
+    "f8e4nv": "unsigned char",
+    "f8e5": "unsigned char",
+}
 
 #: Types whose values are rounded ``float``.
-NARROW_FLOATS = frozenset({F16, BF16})
+NARROW_FLOATS = frozenset({F16, BF16, F8E4NV, F8E5})
 
 
 def value_type(ty: Type) -> str:
@@ -123,4 +142,22 @@ def to_memory(text: str, ty: ScalarType, helpers: Helpers) -> str:
 
 
 def _word(ty: ScalarType) -> str:
-    return "half" if ty == F16 else "bfloat16"
+    return {"f16": "half", "bf16": "bfloat16"}.get(ty.name, ty.name)
+
+
+def bits_of(text: str, ty: ScalarType, helpers: Helpers) -> str:
+    """The bits of a value, as an integer expression of the same width."""
+    if ty in NARROW_FLOATS:
+        return to_memory(text, ty, helpers)
+    if ty.is_floating():
+        return f"__double_as_longlong({text})" if ty == F64 else f"__float_as_int({text})"
+    return text
+
+
+def from_bits(text: str, ty: ScalarType, helpers: Helpers) -> str:
+    """The value that an integer expression of the same width is the bits of."""
+    if ty in NARROW_FLOATS:
+        return from_memory(f"({stored_type(ty)}){text}", ty, helpers)
+    if ty.is_floating():
+        return f"__longlong_as_double({text})" if ty == F64 else f"__int_as_float({text})"
+    return f"({value_type(ty)}){text}"

@@ -62,6 +62,8 @@ class Builder:
         self._count = 0
         self._constants: dict[tuple[str, str], Val] = {}
         self._constant_lines: list[str] = []
+        #: Functions of the C library that are called: name, type, number of arguments.
+        self.externals: set[tuple[str, str, int]] = set()
         #: Whether it pays to write a short way for ordinary numbers beside the general one.
         self.expect_ordinary = False
 
@@ -213,8 +215,10 @@ class Builder:
         rare: Callable[[Builder, Val], Val],
     ) -> Val:
         """``usual(x)``, or ``rare(x)`` for all lanes when one of ``lanes`` is set."""
-        text = f"vector.reduction <or>, {lanes.name} : {lanes.type} into i1"
-        found = self.emit(text, "i1", 0, (lanes,))
+        found = lanes
+        if lanes.width:
+            text = f"vector.reduction <or>, {lanes.name} : {lanes.type} into i1"
+            found = self.emit(text, "i1", 0, (lanes,))
         outer = self.deepest((found, x))
         bodies: list[list[str]] = []
         for way in (rare, usual):

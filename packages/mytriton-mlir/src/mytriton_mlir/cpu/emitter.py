@@ -77,6 +77,8 @@ class Emitter(Scratch):
         iv, body = b.name("p"), b.push()
         program = Val(iv, "i64", 0, body)
         self._program_ids(program, sizes)
+        for axis, size in enumerate(sizes):
+            self.num_programs[axis] = b.cast("arith.trunci", size, "i32")
         self.home = body
         self.steps(self.planner.body(self.function.body))
         b.pop()
@@ -108,9 +110,12 @@ class Emitter(Scratch):
             if self.target.features
             else ""
         )
-        external = (
-            "  llvm.func @malloc(i64) -> !llvm.ptr\n  llvm.func @free(!llvm.ptr)\n" if heap else ""
+        external = "".join(
+            f"  llvm.func @{name}({', '.join([kind] * arity)}) -> {kind}\n"
+            for name, kind, arity in sorted(b.externals)
         )
+        if heap:
+            external += "  llvm.func @malloc(i64) -> !llvm.ptr\n  llvm.func @free(!llvm.ptr)\n"
         lines = [*b.constants(), *opening, *body, *fence, *closing]
         text = "\n".join(f"  {line}" for line in lines)
         return (

@@ -17,7 +17,7 @@ from . import values
 from .builder import Builder, Level, Val
 from .lowerings import ELEMENTWISE
 from .rules import ROUNDED, RULES
-from .tile import AxisMap, Tile, contiguous_strides, dropped, normal, trailing
+from .tile import AxisMap, Tile, contiguous_strides, dropped, normal, trailing, transposed
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Evaluator:
         self.tile = Tile()
         self.params: dict[str, Val] = {}
         self.program_ids: dict[int, Val] = {}
+        self.num_programs: dict[int, Val] = {}
         self.buffers: dict[int, Buffer] = {}
         #: Bases of carried values with a linear form.
         self.bases: dict[int, Val] = {}
@@ -125,6 +126,8 @@ class Evaluator:
                     found.append((operand, trailing(amap, mt.shape_of(operand.ty)), r))
         elif item.opcode == "expand_dims" and isinstance(item.operands[0], mt.SSAValue):
             found.append((item.operands[0], dropped(amap, item.attrs["axis"]), r))
+        elif item.opcode == "trans" and isinstance(item.operands[0], mt.SSAValue):
+            found.append((item.operands[0], transposed(amap, item.attrs["order"]), r))
         return found
 
     def _compute(self, value: mt.SSAValue, amap: AxisMap, r: int) -> Val:
@@ -284,6 +287,8 @@ class Evaluator:
         if operand.id not in self.buffers and isinstance(item, mt.SSAOp):
             if item.opcode == "expand_dims":
                 return self.parts(item.operands[0], dropped(amap, item.attrs["axis"]), r)
+            if item.opcode == "trans":
+                return self.parts(item.operands[0], transposed(amap, item.attrs["order"]), r)
             if item.opcode == "addptr":
                 inner, offset_of = item.operands
                 assert inner is not None

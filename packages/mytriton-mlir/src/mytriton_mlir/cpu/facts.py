@@ -12,9 +12,15 @@ from mytriton.analysis.pointers import pointer_roots
 
 from .lowerings import COSTS
 
-REDUCTIONS = frozenset({"sum", "max", "min"})
+REDUCTIONS = frozenset({"sum", "max", "min", "xor_sum", "argmax", "argmin", "reduce"})
+#: Structured control flow, beside ``for``.
+CONTROL = frozenset({"if", "while"})
+#: Operations that are run for what they do.
+ROOTS = frozenset({"store", "device_print", "device_assert"})
 #: Operations that cost nothing to repeat.
-_FREE = frozenset({"zeros", "full", "empty", "arange", "expand_dims", "addptr", "program_id"})
+_FREE = frozenset({"zeros", "full", "empty", "arange", "expand_dims", "addptr", "program_id",
+    "num_programs", "broadcast", "trans",
+})  # fmt: skip
 #: Costs are not told apart beyond this.
 CAP = 1000
 
@@ -40,8 +46,8 @@ class Facts:
     def needs(self, item: mt.SSAItem) -> list[mt.SSAValue]:
         """The values an item is computed from, as it is going to be emitted: an access whose
         addresses have a linear form needs the scalars of the form, not the block of pointers."""
-        if isinstance(item, mt.SSAForRange):
-            return self._loop_needs(item)
+        if item.regions:
+            return self._region_needs(item)
         if item.opcode in ("load", "store"):
             ptr, second, third = item.operands
             other, mask = (third, second) if item.opcode == "load" else (second, third)
@@ -69,30 +75,37 @@ class Facts:
         found = [v for bounds in form.bounds for bound in bounds for v in leaves(bound)]
         return found + [v for condition in form.conditions for v in _values(condition)]
 
-    def _loop_needs(self, loop: mt.SSAForRange) -> list[mt.SSAValue]:
-        """What a loop needs from outside."""
+    def _region_needs(self, whole: mt.SSAItem) -> list[mt.SSAValue]:
+        """What a structured operation needs from outside."""
         found: dict[int, mt.SSAValue] = {}
         inside: set[int] = set()
-        for item in mt.walk([loop]):
+        for item in mt.walk([whole]):
             inside.update(v.id for region in item.regions for v in region.args)
             inside.update(v.id for v in item.results)
             if isinstance(item, mt.SSAForRange):
                 bounds = (item.start, item.stop, item.step)
                 needed = [v for o in bounds for v in _values(o)] + self.carried_needs(item)
+            elif item.opcode == "if":
+                needed = [*_values(item.operands[0]), *self.carried_needs(item)]
+            elif item.opcode == "while":
+                needed = [*_values(item.regions[0].yields[0]), *self.carried_needs(item)]
+            elif item.regions:
+                yields = [v for region in item.regions for o in region.yields for v in _values(o)]
+                needed = [v for o in item.operands for v in _values(o)] + yields
             else:
                 needed = self.needs(item)
             for value in needed:
                 found[value.id] = value
         return [value for number, value in found.items() if number not in inside]
 
-    def carried_needs(self, loop: mt.SSAForRange) -> list[mt.SSAValue]:
-        """What the carried inputs and the yields of a loop need."""
+    def carried_needs(self, item: mt.SSAItem) -> list[mt.SSAValue]:
+        """What the carried inputs and the yields of structured control flow need."""
         found: list[mt.SSAValue] = []
-        for arg, start, end in zip(loop.carried_args, loop.carried_inputs, loop.yields):
-            if arg.id in self.affine.linear:
-                found += self.pointer_needs(start) + self.pointer_needs(end)
-            if self.carries_data(arg):
-                found += _values(start) + _values(end)
+        for value, sources in lanes(item):
+            if value.id in self.affine.linear:
+                found += [v for source in sources for v in self.pointer_needs(source)]
+            if self.carries_data(value):
+                found += [v for source in sources for v in _values(source)]
         return found
 
     def carries_data(self, arg: mt.SSAValue) -> bool:
@@ -104,29 +117,34 @@ class Facts:
 
     def _demand(self) -> frozenset[int]:
         """Values that are needed as such, not only through linear forms."""
-        loops: dict[int, list[mt.SSAOperand]] = {}
+        joined: dict[int, tuple[list[mt.SSAValue], Sequence[mt.SSAOperand]]] = {}
         pending: list[mt.SSAOperand] = []
         for item in mt.walk(self.function.body):
             if isinstance(item, mt.SSAForRange):
                 pending += [item.start, item.stop, item.step]
-                lanes = zip(item.carried_args, item.carried_inputs, item.yields, item.results)
-                for arg, start, end, result in lanes:
-                    loops[arg.id] = loops[result.id] = [arg, start, end]
-            elif item.opcode == "store":
+            elif item.opcode == "if":
+                pending += item.operands
+            elif item.opcode == "while":
+                pending += item.regions[0].yields
+            elif item.opcode in ROOTS:
                 pending += self.needs(item)
+            if isinstance(item, mt.SSAForRange) or item.opcode in CONTROL:
+                for k, (_, sources) in enumerate(lanes(item)):
+                    names = same_values(item, k)
+                    joined.update((v.id, (names, sources)) for v in names)
         found: set[int] = set()
         while pending:
             operand = pending.pop()
             if not isinstance(operand, mt.SSAValue) or operand.id in found:
                 continue
             found.add(operand.id)
-            if operand.id in loops:
+            if operand.id in joined:
+                names, sources = joined[operand.id]
                 if mt.shape_of(operand.ty) or operand.id not in self.affine.linear:
-                    pending += loops[operand.id]
+                    pending += [*names, *sources]
                 # Its base is needed in any case.
-                _, start, end = loops[operand.id]
                 if operand.id in self.affine.linear:
-                    pending += self.pointer_needs(start) + self.pointer_needs(end)
+                    pending += [v for source in sources for v in self.pointer_needs(source)]
             elif isinstance(maker := self.makers.get(operand.id), mt.SSAOp):
                 pending += self.needs(maker)
         return frozenset(found)
@@ -147,15 +165,20 @@ class Facts:
         """Whether an item folds the elements of a block."""
         return item.opcode in REDUCTIONS and not self.squeezes(item)
 
+    def is_solid(self, item: mt.SSAItem) -> bool:
+        """Whether results of an operation are there once its step has been run, and are not computed
+        where they are needed. (Of loops the plan decides.)"""
+        return item.opcode in CONTROL or item.opcode == "dot" or self.reduces(item)
+
     def is_scalar(self, item: mt.SSAItem) -> bool:
         """Whether an operation works on scalars alone."""
-        if isinstance(item, mt.SSAForRange):
+        if isinstance(item, mt.SSAForRange) or item.regions:
             return False
         types = [*(mt.operand_type(o) for o in item.operands), *(v.ty for v in item.results)]
         return not any(mt.shape_of(ty) for ty in types if ty is not None)
 
     def _cost(self, item: mt.SSAItem) -> int:
-        if isinstance(item, mt.SSAForRange) or self.reduces(item):
+        if isinstance(item, mt.SSAForRange) or self.is_solid(item):
             return CAP
         if not any(mt.shape_of(v.ty) for v in item.results):
             return 0
@@ -211,6 +234,8 @@ class Facts:
         """Whether two accesses touch the same element in the same lane, and no lane another's."""
         if isinstance(a, mt.SSAForRange) or isinstance(b, mt.SSAForRange):
             return False
+        if not {a.opcode, b.opcode} <= {"load", "store"}:
+            return False
         p, q = a.operands[0], b.operands[0]
         f, g = self.affine.of(p), self.affine.of(q)
         if f is None or g is None or p is None or q is None or p.ty != q.ty:
@@ -245,6 +270,31 @@ def _injective(strides: Sequence[Scalar], shape: Sequence[int]) -> bool:
 
 def _values(operand: mt.SSAOperand) -> list[mt.SSAValue]:
     return [operand] if isinstance(operand, mt.SSAValue) else []
+
+
+def lanes(item: mt.SSAItem) -> list[tuple[mt.SSAValue, list[mt.SSAOperand]]]:
+    """For each value that structured control flow carries or gives: what stands for it in a region
+    (of an ``if``: its result), and where it comes from."""
+    if isinstance(item, mt.SSAForRange):
+        sources = zip(item.carried_inputs, item.yields)
+        return [(arg, list(pair)) for arg, pair in zip(item.carried_args, sources)]
+    if item.opcode == "while":
+        body = item.regions[1]
+        pairs = zip(item.operands, body.yields)
+        return [(arg, list(pair)) for arg, pair in zip(body.args, pairs)]
+    if item.opcode == "if":
+        pairs = zip(item.regions[0].yields, item.regions[1].yields)
+        return [(result, list(pair)) for result, pair in zip(item.results, pairs)]
+    return []
+
+
+def same_values(item: mt.SSAItem, k: int) -> list[mt.SSAValue]:
+    """The names that one value carried by structured control flow has."""
+    if isinstance(item, mt.SSAForRange):
+        return [item.carried_args[k], item.results[k]]
+    if item.opcode == "while":
+        return [item.regions[0].args[k], item.regions[1].args[k], item.results[k]]
+    return [item.results[k]]
 
 
 def leaves(expression: Scalar) -> list[mt.SSAValue]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import mytriton.plugin_api as mt
 
-from . import mathlib
+from . import elementary, integers
 from .builder import Builder, Val
 
 Row = Callable[[Builder, mt.ScalarType, Sequence[Val]], Val]
@@ -29,40 +29,38 @@ def _arithmetic(on_float: str, on_int: str, on_bool: str) -> Row:
     return row
 
 
-def _less(b: Builder, ty: mt.ScalarType, v: Sequence[Val]) -> Val:
-    if ty.is_floating():
-        return b.compare("arith.cmpf", "olt", v[0], v[1])
-    return b.compare("arith.cmpi", "slt" if ty.is_signed() else "ult", v[0], v[1])
+#: Comparison -> predicate on floats, and on integers without the letter of their sign.
+_PREDICATES = {
+    "lt": ("olt", "lt"), "le": ("ole", "le"), "gt": ("ogt", "gt"), "ge": ("oge", "ge"),
+    "eq": ("oeq", ""), "ne": ("une", ""),
+}  # fmt: skip
+
+
+def _comparison(name: str) -> Row:
+    on_float, on_int = _PREDICATES[name]
+
+    def row(b: Builder, ty: mt.ScalarType, v: Sequence[Val]) -> Val:
+        if ty.is_floating():
+            return b.compare("arith.cmpf", on_float, v[0], v[1])
+        letter = "s" if ty.is_signed() else "u"
+        return b.compare("arith.cmpi", f"{letter}{on_int}" if on_int else name, v[0], v[1])
+
+    return row
 
 
 def _div(b: Builder, ty: mt.ScalarType, v: Sequence[Val]) -> Val:
-    if ty.is_floating():
-        return b.binary("arith.divf", v[0], v[1])
-    x, y = b.level_up(*v)
-    kind, w = x.kind, x.width
-    if ty.is_bool():
-        return b.binary("arith.andi", x, y)  # x / 1; division by 0 is 0
-    # What would trap is unspecified and must not: the quotient by 1, then 0.
-    bad = b.compare("arith.cmpi", "eq", y, b.constant(0, kind, w))
-    if ty.is_signed():
-        least = b.constant(ty.int_range()[0], kind, w)
-        minus_one = b.compare("arith.cmpi", "eq", y, b.constant(-1, kind, w))
-        overflow = b.binary("arith.andi", minus_one, b.compare("arith.cmpi", "eq", x, least))
-        bad = b.binary("arith.ori", bad, overflow)
-    y = b.select(bad, b.constant(1, kind, w), y)
-    return b.select(bad, b.constant(0, kind, w), _quotient(b, ty, x, y))
+    return b.binary("arith.divf", v[0], v[1]) if ty.is_floating() else integers.divide(b, ty, v)
 
 
-def _quotient(b: Builder, ty: mt.ScalarType, x: Val, y: Val) -> Val:
-    if not x.width or ty.bits == 64:
-        return b.binary("arith.divsi" if ty.is_signed() else "arith.divui", x, y)
-    # Vectors have no integer division. A float with twice the bits of the operands gives the
-    # exact quotient: what is not whole is further from a whole number than it rounds.
-    wide = "f64" if ty.bits == 32 else "f32"
-    to, back = (
-        ("arith.sitofp", "arith.fptosi") if ty.is_signed() else ("arith.uitofp", "arith.fptoui")
-    )
-    return b.cast(back, b.binary("arith.divf", b.cast(to, x, wide), b.cast(to, y, wide)), x.kind)
+def _rem(b: Builder, ty: mt.ScalarType, v: Sequence[Val]) -> Val:
+    if not ty.is_floating():
+        return integers.remainder(b, ty, v)
+    name = "fmod" if v[0].kind == "f64" else "fmodf"
+    return elementary.library(b, name, *b.level_up(*v))
+
+
+def _abs(b: Builder, ty: mt.ScalarType, v: Sequence[Val]) -> Val:
+    return b.unary("math.absf", v[0]) if ty.is_floating() else integers.absolute(b, ty, v)
 
 
 def _neg(b: Builder, ty: mt.ScalarType, v: Sequence[Val]) -> Val:
@@ -90,7 +88,7 @@ def _select(b: Builder, ty: mt.ScalarType, v: Sequence[Val]) -> Val:
 
 def _math(name: str) -> Row:
     def row(b: Builder, ty: mt.ScalarType, v: Sequence[Val]) -> Val:
-        return mathlib.FUNCTIONS[name](b, v[0])
+        return elementary.FUNCTIONS[name](b, v[0])
 
     return row
 
@@ -100,14 +98,27 @@ ELEMENTWISE: dict[str, Row] = {
     "sub": _arithmetic("arith.subf", "arith.subi", "arith.xori"),
     "mul": _arithmetic("arith.mulf", "arith.muli", "arith.andi"),
     "div": _div,
-    "and": lambda b, ty, v: b.binary("arith.andi", v[0], v[1]),
-    "cmp_lt": _less,
+    "rem": _rem,
+    "and": integers.bitwise("arith.andi"),
+    "or": integers.bitwise("arith.ori"),
+    "xor": integers.bitwise("arith.xori"),
+    "not": integers.complement,
+    "shl": integers.shift(left=True),
+    "shr": integers.shift(left=False),
+    "umulhi": integers.multiply_high,
+    "abs": _abs,
+    "fma": lambda b, ty, v: b.fma(*v),
+    "broadcast": lambda b, ty, v: v[0],
+    **{f"cmp_{name}": _comparison(name) for name in _PREDICATES},
     "neg": _neg,
     "maximum": _extremum("ogt", "sgt", "ugt"),
     "minimum": _extremum("olt", "slt", "ult"),
     "select": _select,
-    **{name: _math(name) for name in mathlib.FUNCTIONS},
+    **{name: _math(name) for name in elementary.FUNCTIONS},
 }
 
 #: What recomputing an operation costs, in simple vector instructions (default 1).
-COSTS = {"exp": 15, "div": 5}
+COSTS = {
+    **dict.fromkeys(elementary.FUNCTIONS, 15), "div": 5, "rem": 8, "sqrt": 5, "rsqrt": 8,
+    "floor": 1, "ceil": 1, "trunc": 1, "rint": 1, "broadcast": 0,
+}  # fmt: skip

@@ -3,12 +3,12 @@
 
 They are written out in place: LLVM would call the C library once a lane, and inlined they fuse
 with what surrounds them. Each is within 2 ulp over its full range, right on NaN, infinities and
-denormals; ``FUNCTIONS`` is the table that the lowerings read.
+denormals. ``elementary.py`` has the other functions and the table that the lowerings read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from .builder import Builder, Val
 
@@ -107,7 +107,3 @@ def _exp64(b: Builder, x: Val) -> Val:
     e = b.fma(tail, b.binary("arith.mulf", r, r), r)
     e = b.binary("arith.addf", e, b.constant(1.0, "f64", w))
     return scale_by_power(b, e, k)
-
-
-#: By name of the operation.
-FUNCTIONS: dict[str, Callable[[Builder, Val], Val]] = {"exp": exp}

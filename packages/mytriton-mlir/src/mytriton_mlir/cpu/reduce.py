@@ -32,7 +32,7 @@ class Part:
 def parts(name: str, ty: mt.ScalarType) -> tuple[Part, ...]:
     """The accumulators of reduction ``name`` over elements of type ``ty``."""
     if ty.is_bool():
-        op = {"sum": "xor", "max": "or", "min": "and"}[name]
+        op = {"sum": "xor", "xor_sum": "xor", "max": "or", "min": "and"}[name]
         return (Part(name == "min", op, f"arith.{op}i"),)
     if ty.is_floating():
         if name == "sum":
@@ -41,8 +41,9 @@ def parts(name: str, ty: mt.ScalarType) -> tuple[Part, ...]:
         top = Part(-math.inf, "maxnumf", predicate="ogt")
         low = Part(math.inf, "minnumf", predicate="olt")
         return (top, low) if name == "max" else (low, top)
-    if name == "sum":
-        return (Part(0, "add", "arith.addi"),)
+    if name in ("sum", "xor_sum"):
+        op = "add" if name == "sum" else "xor"
+        return (Part(0, op, f"arith.{op}i"),)
     least, most = ty.int_range()
     letter = "s" if ty.is_signed() else "u"
     op = f"{name}{letter}i"

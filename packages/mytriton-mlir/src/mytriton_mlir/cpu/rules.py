@@ -10,7 +10,7 @@ import mytriton.plugin_api as mt
 from . import values
 from .builder import Val
 from .lowerings import ELEMENTWISE
-from .tile import AxisMap, dropped
+from .tile import AxisMap, dropped, transposed
 
 if TYPE_CHECKING:
     from .evaluate import Evaluator
@@ -40,6 +40,22 @@ def _cast(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
     return e.converted(op.operands[0], op.attrs["dtype"], amap, r)
 
 
+def _bitcast(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
+    operand = op.operands[0]
+    assert operand is not None
+    source = mt.scalar_of(operand.ty)
+    val = e.converted(operand, source, amap, r)
+    return values.bitcast(e.b, val, source, op.attrs["dtype"])
+
+
+def _trans(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
+    return e.value(op.operands[0], transposed(amap, op.attrs["order"]), r)
+
+
+def _num_programs(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
+    return e.num_programs[op.attrs["axis"]]
+
+
 def _expand_dims(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
     return e.value(op.operands[0], dropped(amap, op.attrs["axis"]), r)
 
@@ -52,6 +68,8 @@ def _squeezed(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
     """A reduction of one element (the plan makes the others roots)."""
     operand, axis = op.operands[0], op.attrs.get("axis")
     assert operand is not None
+    if op.opcode.startswith("arg"):
+        return e.b.constant(0, "i32")
     if axis is None:
         return e.value(operand, (None,) * len(mt.shape_of(operand.ty)), r)
     return e.value(operand, (*amap[:axis], None, *amap[axis:]), r)
@@ -66,11 +84,12 @@ def _load(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
 #: Operations that are no elementwise function of their operands.
 RULES: dict[str, Callable[[Evaluator, mt.SSAOp, AxisMap, int], Val]] = {
     "arange": _arange, "full": _full, "zeros": _zeros, "empty": _zeros, "cast": _cast,
-    "expand_dims": _expand_dims, "program_id": _program_id, "load": _load,
-    "sum": _squeezed, "max": _squeezed, "min": _squeezed,
+    "bitcast": _bitcast, "expand_dims": _expand_dims, "trans": _trans, "program_id": _program_id,
+    "num_programs": _num_programs, "load": _load,
+    **dict.fromkeys(("sum", "max", "min", "xor_sum", "argmax", "argmin"), _squeezed),
 }  # fmt: skip
 
 #: Operations whose result may need rounding to a 16-bit float.
 ROUNDED = frozenset(
-    {"add", "sub", "mul", "div", *ELEMENTWISE} - {"neg", "maximum", "minimum", "select"}
+    {"add", "sub", "mul", "div", *ELEMENTWISE} - {"neg", "maximum", "minimum", "select", "abs", "broadcast"}
 )

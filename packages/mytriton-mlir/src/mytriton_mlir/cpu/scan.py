@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import mytriton.plugin_api as mt
 
-from .plan import KEEP_ABOVE, MOST_ROOTS, Group, Planner, Root, Step
+from .facts import CONTROL, FOLDS, ROOTS
+from .plan import KEEP_ABOVE, MOST_ROOTS, Branch, Group, Loop, Planner, Root, Step, While
 from .visit import visit
 
 
@@ -18,6 +19,7 @@ class Scan:
         self.facts = planner.facts
         self.items = items
         self.ends = last
+        self.own = {v.id for item in items for v in item.results}
         self.steps: list[Step] = []
         self.open: Group | None = None
         #: Nests finished; a value that nest ``n`` makes is ready for nest ``n + 1``.
@@ -33,8 +35,15 @@ class Scan:
     def run(self) -> list[Step]:
         self._last_uses()
         for position, item in enumerate(self.items):
-            if isinstance(item, mt.SSAForRange):
-                self._loop(item, position)
+            if isinstance(item, mt.SSAForRange) or item.opcode in CONTROL:
+                self._structured(item, position)
+            elif item.opcode == "dot":
+                self._dot(item)
+            elif item.opcode in FOLDS and self.facts.reduces(item):
+                self._fold(item)
+            elif item.opcode in ("device_print", "device_assert"):
+                self._close()
+                self.steps.append(item)
             elif item.opcode == "store":
                 self._store(item, position)
             elif self.facts.is_scalar(item):
@@ -56,7 +65,8 @@ class Scan:
     def _is_root(self, item: mt.SSAItem) -> bool:
         if isinstance(item, mt.SSAForRange):
             return item.results[0].id not in self.planner.fused if item.results else True
-        return item.opcode == "store" or self.facts.is_scalar(item) or self.facts.reduces(item)
+        facts = self.facts
+        return item.opcode in ROOTS or facts.is_scalar(item) or facts.is_solid(item)
 
     def _last_uses(self) -> None:
         planner, end = self.planner, len(self.items)
@@ -110,19 +120,62 @@ class Scan:
         self._join(Root("store", item.operands[1], shape, item))
         self.stored_here.append(item)
 
-    def _loop(self, item: mt.SSAForRange, position: int) -> None:
-        if item.results and item.results[0].id in self.planner.fused:
-            self._lazy(item)
-            return
+    def _structured(self, item: mt.SSAItem, position: int) -> None:
+        if isinstance(item, mt.SSAForRange) and item.results:
+            if item.results[0].id in self.planner.fused:
+                self._lazy(item)
+                return
         self._keep_loads(item, position)
         for value in self.facts.needs(item):
-            if mt.shape_of(value.ty) and self.facts.costs.get(value.id, 0) > KEEP_ABOVE:
+            if mt.shape_of(value.ty) and (
+                self.facts.costs.get(value.id, 0) > KEEP_ABOVE or value.id in self.planner.factors
+            ):
                 self._keep(value)
         self._close()
-        plan = self.planner.loop(item)
-        self.steps.extend(plan.start)
+        plan: Loop | While | Branch
+        if isinstance(item, mt.SSAForRange):
+            plan = self.planner.loop(item)
+        else:
+            plan = self.planner.branch(item) if item.opcode == "if" else self.planner.repeat(item)
+        if not isinstance(plan, Branch):
+            self.steps.extend(plan.start)
+            self.done += len(plan.start)
         self.steps.append(plan)
-        self.done += len(plan.start)
+
+    def _dot(self, item: mt.SSAOp) -> None:
+        """A product of what has been put into buffers."""
+        a, b, acc = item.operands
+        for k, operand in enumerate((a, b)):
+            assert isinstance(operand, mt.SSAValue)
+            if k == 0 and self.facts.is_direct(operand):
+                continue
+            if k == 0:
+                operand, _ = self.facts.untransposed(operand)
+            if self._is_own(operand):
+                self._keep(operand)
+            elif not self.planner.in_buffer(operand):
+                shape = mt.shape_of(operand.ty)
+                self._join(Root("put", operand, shape, item, slot=f"factor {k}"))
+        result = item.results[0]
+        if acc is not None and self.planner.in_place.get(result.id) != acc:
+            self._join(Root("put", acc, mt.shape_of(result.ty), item, slot="product"))
+        self._close()
+        self.steps.append(item)
+
+    def _fold(self, item: mt.SSAOp) -> None:
+        """A reduction by a function, on copies of its operands."""
+        for k, operand in enumerate(item.operands):
+            assert operand is not None
+            self._join(Root("put", operand, mt.shape_of(operand.ty), item, slot=f"fold {k}"))
+        self._close()
+        self.steps.append(item)
+
+    def _is_own(self, value: mt.SSAValue) -> bool:
+        """Whether a block is computed by an operation of this body, when something needs it."""
+        item = self.facts.makers.get(value.id)
+        if item is None or value.id not in self.own or self.facts.is_solid(item):
+            return False
+        return not isinstance(item, mt.SSAForRange) or value.id in self.planner.fused
 
     # ------------------------------------------------------------------ memory order
 
@@ -150,12 +203,8 @@ class Scan:
     def _keep(self, value: mt.SSAValue) -> None:
         if value.id in self.planner.kept or value.id not in self.facts.demanded:
             return
-        item = self.facts.makers[value.id]
-        if value not in item.results or not mt.shape_of(value.ty):
-            return  # an argument of the loop around us: it is in a buffer already
-        if isinstance(item, mt.SSAForRange) and value.id not in self.planner.fused:
-            return
-        if self.facts.reduces(item):
+        # Not arguments of the loop around us, which are in buffers already.
+        if not mt.shape_of(value.ty) or not self._is_own(value):
             return
         shape = mt.shape_of(value.ty)
         self._join(Root("keep", value, shape, target=value))

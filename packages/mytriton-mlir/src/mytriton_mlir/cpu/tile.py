@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from mytriton.analysis.affine import Mask
@@ -66,3 +66,11 @@ def contiguous_strides(shape: tuple[int, ...]) -> Iterator[int]:
 def dropped(amap: AxisMap, axis: int) -> AxisMap:
     """The map without an axis."""
     return (*amap[:axis], *amap[axis + 1 :])
+
+
+def transposed(amap: AxisMap, order: Sequence[int]) -> AxisMap:
+    """The map of what ``trans`` reorders to a value mapped by ``amap``."""
+    found: list[int | None] = [None] * len(amap)
+    for axis, source in zip(amap, order, strict=True):
+        found[source] = axis
+    return tuple(found)

@@ -3,17 +3,19 @@
 ``f16`` and ``bf16`` are held as ``f32`` that are representable in them (rounded after every
 operation): instruction sets without arithmetic for them would convert around each operation
 anyway, and LLVM would call library functions that are not there. ``bool`` is held as ``i1``.
-In memory, ``bool`` is a byte and ``bf16`` its bit pattern.
+In memory, ``bool`` is a byte and ``bf16`` its bit pattern. 8-bit floats (``floats8.py``) are held as
+``f32``, too.
 """
 
 from __future__ import annotations
 
 import mytriton.plugin_api as mt
 
+from . import floats8
 from .builder import Builder, Val
 
-_HELD = {"bool": "i1", "f16": "f32", "bf16": "f32"}
-_MEMORY = {"bool": "i8", "bf16": "i16"}
+_HELD = {"bool": "i1", "f16": "f32", "bf16": "f32", "f8e4nv": "f32", "f8e5": "f32"}
+_MEMORY = {"bool": "i8", "bf16": "i16", "f8e4nv": "i8", "f8e5": "i8"}
 
 
 def held(ty: mt.ScalarType) -> str:
@@ -51,7 +53,7 @@ def decode(b: Builder, val: Val, ty: mt.ScalarType) -> Val:
         wide = b.cast("arith.extui", val, "i32")
         shifted = b.binary("arith.shli", wide, b.constant(16, "i32", val.width))
         return b.cast("arith.bitcast", shifted, "f32")
-    return val
+    return floats8.decode(b, val, ty) if ty in mt.STORAGE_ONLY else val
 
 
 def encode(b: Builder, val: Val, ty: mt.ScalarType) -> Val:
@@ -64,16 +66,24 @@ def encode(b: Builder, val: Val, ty: mt.ScalarType) -> Val:
         bits = b.cast("arith.bitcast", val, "i32")
         high = b.binary("arith.shrui", bits, b.constant(16, "i32", val.width))
         return b.cast("arith.trunci", high, "i16")
-    return val
+    return floats8.encode(b, val, ty) if ty in mt.STORAGE_ONLY else val
+
+
+def bitcast(b: Builder, val: Val, src: mt.ScalarType, dst: mt.ScalarType) -> Val:
+    """The bits of a held value read as another type of the same width."""
+    if src.is_bool() or dst.is_bool():
+        return val  # both are
+    stored = b.cast("arith.bitcast", encode(b, val, src), in_memory(dst))
+    return decode(b, stored, dst)
 
 
 def settle(b: Builder, val: Val, ty: mt.ScalarType) -> Val:
-    """Round an ``f32`` that was just computed to ``f16`` or ``bf16``; anything else is settled."""
+    """Round an ``f32`` that was just computed to a smaller float; anything else is settled."""
     if ty.name == "f16":
         return b.cast("arith.extf", b.cast("arith.truncf", val, "f16"), "f32")
     if ty.name == "bf16":
         return _round_bf16(b, val)
-    return val
+    return floats8.round_to(b, val, ty) if ty in mt.STORAGE_ONLY else val
 
 
 def _round_bf16(b: Builder, val: Val) -> Val:
@@ -120,6 +130,8 @@ def convert(b: Builder, val: Val, src: mt.ScalarType, dst: mt.ScalarType) -> Val
         return b.compare("arith.cmpi", "ne", val, zero)
     if dst.is_floating():
         op = "arith.sitofp" if src.is_signed() else "arith.uitofp"
+        if dst in mt.STORAGE_ONLY and src.bits >= 32:  # through f32 it would be rounded twice
+            return settle(b, _round_to_odd(b, b.cast(op, val, "f64")), dst)
         return settle(b, b.cast(op, val, held(dst)), dst)
     return resize(b, val, held(dst), src.is_signed())
 
@@ -144,6 +156,6 @@ def _from_float(b: Builder, val: Val, src: mt.ScalarType, dst: mt.ScalarType) ->
         return settle(b, val, dst)
     if held(dst) == "f64":
         return b.cast("arith.extf", val, "f64")
-    if dst.bits == 16:
+    if dst.bits <= 16:
         return settle(b, _round_to_odd(b, val), dst)
     return b.cast("arith.truncf", val, "f32")

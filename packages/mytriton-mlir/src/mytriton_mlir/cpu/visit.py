@@ -9,7 +9,7 @@ import mytriton.plugin_api as mt
 
 from .facts import REDUCTIONS
 from .plan import KEEP_ABOVE, Group, Planner, Root, Step
-from .tile import AxisMap, normal, trailing
+from .tile import AxisMap, normal, trailing, transposed
 
 
 def visit(planner: Planner, group: Group) -> Iterator[tuple[mt.SSAValue, AxisMap]]:
@@ -39,7 +39,7 @@ def visit(planner: Planner, group: Group) -> Iterator[tuple[mt.SSAValue, AxisMap
         if isinstance(item, mt.SSAForRange):
             if value.id in planner.fused:
                 pending += _spread(facts.needs(item), own)
-        elif not facts.reduces(item):
+        elif not facts.is_solid(item):
             pending += operand_maps(planner, item, amap)
 
 
@@ -50,6 +50,8 @@ def operand_maps(
     axis: Any = item.attrs.get("axis")
     if item.opcode == "expand_dims":
         amap = (*amap[:axis], *amap[axis + 1 :])
+    elif item.opcode == "trans":
+        amap = transposed(amap, item.attrs["order"])
     elif item.opcode in REDUCTIONS:  # of one element: the others are roots
         operand = item.operands[0]
         assert operand is not None
@@ -83,7 +85,7 @@ def keep_shared(planner: Planner, steps: list[Step], own: set[int]) -> None:
             shape = mt.shape_of(value.ty)
             straight = shape == step.shape and amap == identity
             item = facts.makers[value.id]
-            if facts.reduces(item) or (
+            if facts.is_solid(item) or (
                 isinstance(item, mt.SSAForRange) and value.id not in planner.fused
             ):
                 continue

@@ -37,6 +37,7 @@ def mytriton_lower(function: SSAFunction, launch: LaunchSpec) -> Source:
         "threads": emitted.threads,
         "shared_bytes": emitted.shared_bytes,
         "parameters": tuple(param.ty for param in function.params),
+        "names": tuple(param.name for param in function.params),
         "spans": MappingProxyType(emitted.spans),
     }
     return Source(emitted.text, INFO.language, emitted.entry, MappingProxyType(resources))

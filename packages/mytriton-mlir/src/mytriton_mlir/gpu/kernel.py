@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from mytriton.analysis.pointers import pointer_roots
 from mytriton.analysis.threads import (
+    GATHERING,
     Barriers,
     Demand,
     Layout,
     operand_layout,
+    structured,
     tile_of,
 )
 from mytriton.plugin_api import (
     I32,
-    STORAGE_ONLY,
     Constant,
     Param,
     PointerType,
@@ -27,7 +28,6 @@ from mytriton.plugin_api import (
     SSAOp,
     SSAOperand,
     SSAValue,
-    Type,
     UnsupportedFeature,
     element_of,
     get_op,
@@ -38,10 +38,14 @@ from mytriton.plugin_api import (
 )
 
 from .arithmetic import compare
+from .branches import write_if, write_while
+from .float8 import STEPS as FLOAT8_STEPS
+from .float8 import step as float8_step
 from .loops import write_loop
 from .lowerings import LOWERINGS
 from .names import Names, kernel_name, plain
 from .pointers import Pointer
+from .reduction import write_reduce
 from .scalars import (
     conversion,
     converted_constant,
@@ -53,8 +57,14 @@ from .scalars import (
 from .text import Body
 
 MAX_THREADS = 1024
+#: Bytes of shared memory that every GPU gives a block.
+MAX_SHARED = 48 * 1024
 #: Depth of a function's body in the text.
 _DEPTH = 3
+#: What writes an operation with regions, and binds its results.
+REGIONS: dict[str, Callable[[Kernel, SSAOp], None]] = {
+    "if": write_if, "while": write_while, "reduce": write_reduce,
+}  # fmt: skip
 _TILE_NAMES = ("tile_i", "tile_j", "tile_k")
 
 
@@ -92,9 +102,11 @@ class Kernel:
         self._places: dict[tuple[int, int], str] = {}
         #: Axes of the grid that are read -> name of the block's number there.
         self._blocks: dict[int, str] = {}
+        #: Axes of the grid whose extent is read -> its name.
+        self._grid: dict[int, str] = {}
         self._thread = ""
-        #: Scratch type -> (name, elements).
-        self._scratch: dict[ScalarType, tuple[str, int]] = {}
+        #: Scratch type and number of the buffer -> its name.
+        self._scratch: dict[tuple[ScalarType, int], str] = {}
 
     def emit(self) -> Emitted:
         """Write everything."""
@@ -112,7 +124,11 @@ class Kernel:
         tail: list[tuple[str, Span | None]] = [("    }", None), ("  }", None), ("}", None)]
         lines = [*head, *opening, *self.body.lines, *tail]
         spans = {k: span for k, (_, span) in enumerate(lines, 1) if span is not None}
-        shared = sum(ty.itemsize * count for ty, (_, count) in self._scratch.items())
+        shared = sum(ty.itemsize * self.tile.threads for ty, _ in self._scratch)
+        if shared > MAX_SHARED:
+            raise UnsupportedFeature(
+                f"limit.shared>{MAX_SHARED}", f"{shared} bytes of shared memory"
+            )
         text = "".join(f"{line}\n" for line, _ in lines)
         return Emitted(text, entry, self.tile.threads, shared, spans)
 
@@ -152,12 +168,16 @@ class Kernel:
     def steps(self, name: str, src: ScalarType, dst: ScalarType, stem: str) -> Iterator[str]:
         """Names of what a conversion gives, one after the other; the last is the result."""
         for operation, ty in conversion(src, dst):
-            text = self.convert(operation, name, src, ty)
+            text = self.convert(operation, name, src, ty, stem)
             name, src = self.body.define(text, f"{stem}_{ty}"), ty
             yield name
 
-    def convert(self, operation: str, name: str, src: ScalarType, dst: ScalarType) -> str:
-        """One step of a conversion."""
+    def convert(
+        self, operation: str, name: str, src: ScalarType, dst: ScalarType, stem: str
+    ) -> str:
+        """One step of a conversion (see ``scalars.conversion``)."""
+        if operation in FLOAT8_STEPS:
+            return float8_step(self.body, operation, name, src, dst, stem)
         if operation == "!= 0":
             return compare("!=", name, self.body.constant(Constant(0, src)), src)
         if operation == "llvm.freeze":
@@ -181,6 +201,12 @@ class Kernel:
         if axis not in self._blocks:
             self._blocks[axis] = "%" + self.body.names.fresh(f"block_id_{'xyz'[axis]}")
         return self._blocks[axis]
+
+    def programs(self, axis: int) -> str:
+        """The extent of the grid along an axis."""
+        if axis not in self._grid:
+            self._grid[axis] = "%" + self.body.names.fresh(f"grid_dim_{'xyz'[axis]}")
+        return self._grid[axis]
 
     def thread(self) -> str:
         """The thread's number."""
@@ -225,13 +251,13 @@ class Kernel:
             found.append(self.body.define(text, f"{stem}_first"))
         return found
 
-    def scratch(self, ty: ScalarType, count: int) -> str:
-        """Workgroup memory for ``count`` values. One buffer per type serves the whole kernel."""
-        name, known = self._scratch.get(ty, ("", 0))
-        name = name or "%" + self.body.names.fresh(f"scratch_{ty}")
-        # Where it is used its type is spelled: the size must not depend on what comes later.
-        self._scratch[ty] = name, max(known, self.tile.threads)
-        return name
+    def scratch(self, ty: ScalarType, place: int) -> str:
+        """Workgroup memory for a value of each thread. The buffers of a type, by their number,
+        serve the whole kernel."""
+        if (ty, place) not in self._scratch:
+            wanted = f"scratch_{ty}_{place}" if place else f"scratch_{ty}"
+            self._scratch[ty, place] = "%" + self.body.names.fresh(wanted)
+        return self._scratch[ty, place]
 
     def scratch_memref(self, ty: ScalarType) -> str:
         """The type of a scratch buffer."""
@@ -255,7 +281,7 @@ class Kernel:
         if not self._scratch:
             return ""
         listed = ", ".join(
-            f"{name}: {self.scratch_memref(ty)}" for ty, (name, _) in self._scratch.items()
+            f"{name}: {self.scratch_memref(ty)}" for (ty, _), name in self._scratch.items()
         )
         return f" workgroup({listed})"
 
@@ -263,7 +289,8 @@ class Kernel:
         """The numbers of the block and of the thread."""
         ids = [(f"block_id {'xyz'[axis]}", name) for axis, name in sorted(self._blocks.items())]
         ids += [("thread_id x", self._thread)] if self._thread else []
-        short = {"block_id": "bid", "thread_id": "tid"}
+        ids += [(f"grid_dim {'xyz'[axis]}", name) for axis, name in sorted(self._grid.items())]
+        short = {"block_id": "bid", "thread_id": "tid", "grid_dim": "dim"}
         casts = []
         for query, name in ids:
             kind, axis_name = query.split()
@@ -275,16 +302,22 @@ class Kernel:
     # ------------------------------------------------------------------ items
 
     def items(self, items: Sequence[SSAItem]) -> None:
-        """Write items, those of a loop included."""
+        """Write items, those of their regions included."""
         for item in items:
             with self.body.item(item.span):
                 if self._barriers.before(item):
                     self.body.line("gpu.barrier")
-                if isinstance(item, SSAForRange):
-                    if id(item) in self.demand.loops:
-                        write_loop(self, item)
-                else:
-                    self._operation(item)
+                self._item(item)
+
+    def _item(self, item: SSAItem) -> None:
+        if structured(item) and id(item) not in self.demand.loops:
+            return
+        if isinstance(item, SSAForRange):
+            write_loop(self, item)
+        elif item.opcode in REGIONS:
+            REGIONS[item.opcode](self, item)
+        else:
+            self._operation(item)
 
     def _operation(self, op: SSAOp) -> None:
         lower = LOWERINGS[op.opcode]
@@ -319,23 +352,16 @@ def _reserved(function: SSAFunction) -> Iterator[str]:
 
 
 def _check(function: SSAFunction) -> None:
-    """Raise ``UnsupportedFeature`` for what has no lowering or no type here."""
+    """Raise ``UnsupportedFeature`` for what has no lowering here."""
     for item in walk(function.body):
-        if not isinstance(item, SSAForRange) and item.opcode not in LOWERINGS:
+        known = isinstance(item, SSAForRange) or item.opcode in REGIONS
+        if not known and item.opcode not in LOWERINGS:
             raise UnsupportedFeature(get_op(item.opcode).feature_id, span=item.span)
-        for operand in (*item.inputs, *item.results):
-            _check_type(operand_type(operand), item.span)
-    for param in function.params:
-        _check_type(param.ty, None)
-
-
-def _check_type(ty: Type | None, span: Span | None) -> None:
-    if ty is None:
-        return
-    element = element_of(ty)
-    scalar = element.element if isinstance(element, PointerType) else element
-    if scalar in STORAGE_ONLY:
-        raise UnsupportedFeature(f"dtype.{scalar}", span=span)
+        if item.opcode == "reduce":
+            # Only some threads combine: no others may be waited for there.
+            for inner in walk(item.regions[0].body):
+                if inner.opcode in GATHERING:
+                    raise UnsupportedFeature("reduce.custom", "a reduction in it", inner.span)
 
 
 def emit(function: SSAFunction) -> Emitted:

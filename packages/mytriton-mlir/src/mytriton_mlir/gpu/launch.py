@@ -20,10 +20,11 @@ from mytriton.plugin_api import (
     Type,
     device_provider,
     pack_arguments,
+    refuse_unaligned,
 )
 
 from ..versions import distribution
-from . import ptxas, toolchain
+from . import images, ptxas, toolchain
 from .stages import DEFAULT_CHIP, chip_name, chip_number, gpu_to_cubin_stages
 
 KIND = "cuda"
@@ -70,14 +71,33 @@ def _size(view: ArgView) -> int:
     return max(0, view.span[1] - view.pointer) // view.dtype.itemsize
 
 
+def image_of(source: Source, chip: str) -> tuple[bytes, str, bool]:
+    """The PTX of a kernel for ``chip``, the chip it was compiled for (without bindings an earlier
+    one), and whether it was carried here. Raises like ``compile_source``."""
+    if toolchain.missing():
+        return *images.carried(source, _chips(chip)), True
+    image = compile_source(source, chip=chip)
+    images.keep(source, chip, image)
+    return image, chip, False
+
+
+def _chips(chip: str) -> list[str]:
+    """Chips whose PTX runs on ``chip``, the newest first."""
+    if not chip[-1].isdigit() or os.environ.get("MYTRITON_MLIR_CHIP"):
+        return [chip]
+    earlier = sorted((n for n in _KNOWN if n < chip_number(chip)), reverse=True)
+    return [chip, *(chip_name(str(n)) for n in earlier)]
+
+
 class GPUKernel:
     """The image of a kernel, loaded on a device, if there is one."""
 
     def __init__(self, source: Source, chip: str, device: Device | None, why_not: str = "") -> None:
         """Compile and load. ``why_not``: why there is no device to load it on."""
-        image = compile_source(source, chip=chip)
+        image, chip, carried = image_of(source, chip)
         self._why_not = why_not
         self._types: tuple[Type, ...] = source.resources["parameters"]
+        self._names: tuple[str, ...] = source.resources["names"]
         self._block = (int(source.resources["threads"]), 1, 1)
         facts = {
             "name": source.entry,
@@ -86,6 +106,7 @@ class GPUKernel:
             "shared_bytes": source.resources["shared_bytes"],
             "image_kind": "ptx",
             "image": image,
+            "carried": carried,
         }
         if device is not None:
             self._provider = device_provider(KIND)
@@ -100,6 +121,7 @@ class GPUKernel:
         """Run every program of the grid. Raises ``DeviceError`` when nothing is there to run it."""
         if self._why_not:
             raise DeviceError(f"compiled, but there is nothing to run it: {self._why_not}")
+        refuse_unaligned(self._names, args)
         packed = memref_arguments(self._types, args)
         # Workgroup memory is part of the image.
         self._provider.launch(self._function, grid, self._block, packed)

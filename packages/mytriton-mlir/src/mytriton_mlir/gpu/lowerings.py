@@ -1,62 +1,32 @@
-"""How each operation is written in MLIR: one function per operation, in one table.
-
-A lowering returns the text of the operation that gives the result, which the kernel then names; or
-the result itself: the name (``%...``) of a value that exists already, or a ``Pointer``. ``stem`` is
-the name the result will have: names of values that are needed on the way begin with it.
+"""How each operation is written in MLIR: places, shapes and memory here, the others in modules of
+their own. Importing this fills the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mytriton.analysis.threads import Layout, operand_layout, permuted
 from mytriton.plugin_api import (
     BOOL,
     I8,
     I32,
     Constant,
     PointerType,
-    ScalarType,
     SSAOp,
-    SSAOperand,
     element_of,
-    get_op,
     is_pointer,
     operand_type,
-    scalar_of,
 )
 
-from .arithmetic import choose, compare, extremum, negation, quotient, simple
+from . import elementwise, matrix, reduction
+from .arithmetic import compare
 from .pointers import Pointer
-from .reduction import reduction
-from .scalars import conversion, memory_type, value_type
+from .scalars import memory_type, value_type
+from .table import LOWERINGS, lowers, result_scalar, scalar
 
 if TYPE_CHECKING:
-    from mytriton.analysis.threads import Layout
-
     from .kernel import Kernel
-
-    Lowering = Callable[[Kernel, SSAOp, Layout, str], "str | Pointer | None"]
-
-LOWERINGS: dict[str, Lowering] = {}
-
-
-def lowers(name: str) -> Callable[[Lowering], Lowering]:
-    """Enter a lowering into the table."""
-
-    def enter(lowering: Lowering) -> Lowering:
-        LOWERINGS[name] = lowering
-        return lowering
-
-    return enter
-
-
-def _result(op: SSAOp) -> ScalarType:
-    return scalar_of(op.results[0].ty)
-
-
-def _scalar(operand: SSAOperand) -> ScalarType:
-    return scalar_of(operand_type(operand))  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------ where and how large
@@ -65,6 +35,11 @@ def _scalar(operand: SSAOperand) -> ScalarType:
 @lowers("program_id")
 def _program_id(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
     return k.block(op.attrs["axis"])
+
+
+@lowers("num_programs")
+def _num_programs(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
+    return k.programs(op.attrs["axis"])
 
 
 @lowers("arange")
@@ -78,7 +53,7 @@ def _arange(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
 
 @lowers("zeros")
 def _zeros(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
-    return k.body.constant(Constant(0, _result(op)))
+    return k.body.constant(Constant(0, result_scalar(op)))
 
 
 #: What ``empty`` holds is nobody's business: zeros do not make two runs differ.
@@ -87,7 +62,16 @@ LOWERINGS["empty"] = _zeros
 
 @lowers("full")
 def _full(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
-    return k.operand(op.operands[0], (), _result(op), stem)
+    return k.operand(op.operands[0], (), result_scalar(op), stem)
+
+
+@lowers("trans")
+def _trans(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str | Pointer:
+    # Nothing moves: the thread that holds an element holds it under its other name too.
+    inner = permuted(layout, op.attrs["order"])
+    if is_pointer(op.results[0].ty):
+        return k.pointer(op.operands[0], inner)
+    return k.value(op.operands[0], inner)
 
 
 @lowers("expand_dims")
@@ -99,97 +83,6 @@ def _expand_dims(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str | Point
     return k.value(operand, inner)
 
 
-# ------------------------------------------------------------------ elementwise
-
-
-def _elementwise(
-    rule: Callable[[Kernel, SSAOp, list[str], ScalarType, str], str],
-) -> Lowering:
-    """A lowering from a rule that gets the operands in the compute type (the last operand's)."""
-
-    def lower(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
-        types = [operand_type(operand) for operand in op.operands]
-        computed = get_op(op.opcode).compute_types(types, op.results[0].ty)
-        names = [
-            k.operand(operand, layout, ty, stem)
-            for operand, ty in zip(op.operands, computed, strict=True)
-        ]
-        text, ty, result = rule(k, op, names, computed[-1], stem), computed[-1], _result(op)
-        steps = [] if result.is_bool() else conversion(ty, result)
-        for operation, narrower in steps:
-            name = k.body.define(text, f"{stem}_{ty}")
-            text, ty = k.convert(operation, name, ty, narrower), narrower
-        return text
-
-    return lower
-
-
-def _writer(k: Kernel, stem: str) -> Callable[[str, str], str]:
-    return lambda text, what: k.body.define(text, f"{stem}_{what}")
-
-
-@_elementwise
-def _simple(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    a, b = names
-    return simple(op.opcode, a, b, ty)
-
-
-@_elementwise
-def _div(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    a, b = names
-    return quotient(a, b, ty, op.operands[1], _writer(k, stem), k.body.number)
-
-
-@_elementwise
-def _neg(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    return negation(names[0], ty, k.body.number)
-
-
-@_elementwise
-def _exp(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    return f"math.exp {names[0]} : {value_type(ty)}"
-
-
-@_elementwise
-def _extremum(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    a, b = names
-    return extremum(">" if op.opcode == "maximum" else "<", a, b, ty, _writer(k, stem))
-
-
-@_elementwise
-def _cmp_lt(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    return compare("<", names[0], names[1], ty)
-
-
-@_elementwise
-def _and(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    return f"arith.andi {names[0]}, {names[1]} : {value_type(ty)}"
-
-
-@_elementwise
-def _select(k: Kernel, op: SSAOp, names: list[str], ty: ScalarType, stem: str) -> str:
-    condition, x, y = names
-    return choose(condition, x, y, ty)
-
-
-LOWERINGS |= {
-    "add": _simple, "sub": _simple, "mul": _simple, "div": _div, "neg": _neg, "exp": _exp,
-    "maximum": _extremum, "minimum": _extremum, "cmp_lt": _cmp_lt, "and": _and, "select": _select,
-}  # fmt: skip
-
-
-@lowers("cast")
-def _cast(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
-    (operand,) = op.operands
-    if isinstance(operand, Constant):
-        return k.operand(operand, layout, _result(op), stem)
-    ty, text = _scalar(operand), k.value(operand, layout)
-    for operation, wanted in conversion(ty, _result(op)):
-        name = text if text.startswith("%") else k.body.define(text, f"{stem}_{ty}")
-        text, ty = k.convert(operation, name, ty, wanted), wanted
-    return text
-
-
 # ------------------------------------------------------------------ memory
 
 
@@ -197,8 +90,8 @@ def _cast(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
 def _addptr(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> Pointer:
     base, offset = op.operands
     inner = operand_type(base)
-    pointer = k.pointer(base, _broadcast(layout, inner))
-    ty = _scalar(offset)
+    pointer = k.pointer(base, operand_layout(layout, inner))
+    ty = scalar(offset)
     name = k.operand(offset, layout, ty, stem)
     cast = "arith.index_cast" if ty.is_signed() else "arith.index_castui"
     text = f"{cast} {name} : {value_type(ty)} to index"
@@ -210,12 +103,6 @@ def _addptr(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> Pointer:
     return Pointer(pointer.base, pointer.element, index)
 
 
-def _broadcast(layout: Layout, ty: object) -> Layout:
-    from mytriton.analysis.threads import operand_layout
-
-    return operand_layout(layout, ty)  # type: ignore[arg-type]
-
-
 def _place(k: Kernel, pointer: Pointer) -> str:
     return f"{pointer.base}[{pointer.index or k.body.index(0)}] : {pointer.type}"
 
@@ -223,7 +110,7 @@ def _place(k: Kernel, pointer: Pointer) -> str:
 @lowers("load")
 def _load(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
     pointer, mask, other = op.operands
-    ty, number = _result(op), stem.removeprefix("v")
+    ty, number = result_scalar(op), stem.removeprefix("v")
     place = _place(k, k.pointer(pointer, layout))
     if mask is None:
         if not ty.is_bool():
@@ -241,7 +128,8 @@ def _load(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
         if ty.is_bool():
             value = k.body.define(_truth(k, value), f"{loaded}_true")
         k.body.line(f"scf.yield {value} : {value_type(ty)}")
-    k.body.deeper(f"scf.yield {fallback} : {value_type(ty)}")
+    with k.body.deeper():
+        k.body.line(f"scf.yield {fallback} : {value_type(ty)}")
     k.body.line("}")
     return f"%{stem}"
 
@@ -275,7 +163,4 @@ def _store(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> None:
         k.body.line(statement)
 
 
-for _name in ("sum", "max", "min"):
-    LOWERINGS[_name] = reduction
-
-__all__ = ["LOWERINGS", "Lowering", "lowers"]
+__all__ = ["LOWERINGS", "elementwise", "matrix", "reduction"]

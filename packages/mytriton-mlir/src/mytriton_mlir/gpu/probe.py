@@ -1,10 +1,11 @@
-"""What works here: text always, launching with the bindings and a CUDA device."""
+"""What works here: text always, launching with a CUDA device and the bindings, or kernels that were
+compiled beforehand."""
 
 from __future__ import annotations
 
 from mytriton.plugin_api import Availability, DeviceError, device_provider
 
-from . import toolchain
+from . import images, toolchain
 
 KIND = "cuda"
 
@@ -12,8 +13,13 @@ KIND = "cuda"
 def probe() -> Availability:
     """Whether kernels can be launched, and if not, what to do. Imports MLIR only when everything
     else is there."""
+    carried = False
     if reason := toolchain.missing():
-        return Availability(can_launch=False, reason=reason, hint=toolchain.INSTALL)
+        carried = images.usable()
+        if not carried:
+            if (folder := images.folder()) is not None:
+                reason += f", and {images.VARIABLE}={folder} holds no images"
+            return Availability(can_launch=False, reason=reason, hint=toolchain.INSTALL)
     try:
         here = device_provider(KIND).availability()
     except DeviceError as error:
@@ -23,8 +29,9 @@ def probe() -> Availability:
         )  # fmt: skip
     if not here.can_launch:
         return Availability(can_launch=False, reason=here.reason, hint=here.hint)
-    try:
-        toolchain.bindings()
-    except ImportError as error:
-        return Availability(can_launch=False, reason=str(error), hint=toolchain.INSTALL)
+    if not carried:
+        try:
+            toolchain.bindings()
+        except ImportError as error:
+            return Availability(can_launch=False, reason=str(error), hint=toolchain.INSTALL)
     return Availability(devices=here.devices)

@@ -12,6 +12,7 @@ from mytriton.plugin_api import (
     F32,
     F64,
     I8,
+    STORAGE_ONLY,
     Constant,
     ScalarType,
     encode,
@@ -25,8 +26,8 @@ NARROW_FLOATS = frozenset({F16, BF16})
 
 
 def value_type(ty: ScalarType) -> str:
-    """The MLIR type of a value: integers have no sign there."""
-    if ty.is_floating():
+    """The MLIR type of a value: integers have no sign there, and 8-bit floats are their bits."""
+    if ty.is_floating() and ty not in STORAGE_ONLY:
         return ty.name
     return f"i{ty.bits}"
 
@@ -51,6 +52,8 @@ def literal(constant: Constant) -> str:
         return "true" if value else "false"
     if ty.is_integer():
         return str(_signed(int(value), ty))
+    if ty in STORAGE_ONLY:
+        return str(_signed(_bits(float(value), ty), I8))
     return _float_literal(float(value), ty)
 
 
@@ -68,7 +71,7 @@ def constant_name(constant: Constant) -> str:
             text = repr(float(str(held_dtype(ty).type(number))))
     for sign, word in (("+", ""), ("-", "m"), (".", "_")):
         text = text.replace(sign, word)
-    return f"c_{value_type(ty)}_{text}"
+    return f"c_{ty if ty in STORAGE_ONLY else value_type(ty)}_{text}"
 
 
 def _signed(value: int, ty: ScalarType) -> int:
@@ -116,10 +119,16 @@ def converted_constant(constant: Constant, ty: ScalarType) -> Constant:
 def conversion(src: ScalarType, dst: ScalarType) -> list[tuple[str, ScalarType]]:
     """The operations that convert a value, in order, each with the type it gives.
 
-    ``"= 0"`` stands for the comparison with zero that makes a bool.
+    ``"!= 0"`` stands for the comparison with zero that makes a bool, ``"decode"`` and ``"encode"``
+    for what 8-bit floats take, ``"to odd"`` for ``f64`` to ``f32`` rounded so that rounding once
+    more is harmless.
     """
     if src == dst:
         return []
+    if src in STORAGE_ONLY:
+        return [("decode", F32), *conversion(F32, dst)]
+    if dst in STORAGE_ONLY:
+        return [*([("to odd", F32)] if src == F64 else conversion(src, F32)), ("encode", dst)]
     if dst.is_bool():
         return [("!= 0", BOOL)]
     if src.is_floating() and dst.is_floating():
@@ -153,7 +162,7 @@ def _between_floats(src: ScalarType, dst: ScalarType) -> list[tuple[str, ScalarT
 
 #: The type a reduction works in, in workgroup memory.
 def scratch_type(ty: ScalarType) -> ScalarType:
-    """Bools are bytes there, 16-bit floats ``f32``."""
-    if ty.is_bool():
+    """Bools and 8-bit floats are bytes there, 16-bit floats ``f32``."""
+    if ty.is_bool() or ty in STORAGE_ONLY:
         return I8
     return F32 if ty in NARROW_FLOATS else ty

@@ -42,10 +42,11 @@ class Body:
         self._depth -= 1
         self.line(end)
 
-    def deeper(self, text: str) -> None:
-        """Write one line one step deeper."""
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """What is written meanwhile is one step deeper."""
         self._depth += 1
-        self.line(text)
+        yield
         self._depth -= 1
 
     @contextmanager

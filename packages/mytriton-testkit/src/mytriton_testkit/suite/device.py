@@ -55,6 +55,8 @@ class DeviceArrays(HostArrays):
 
     def _put(self, name: str, array: Array) -> Any:
         pad = 64
+        if array.flags.c_contiguous and array.__array_interface__["data"][0] % array.dtype.itemsize:
+            return self._put_odd(name, array)
         if array.flags.c_contiguous and array.size:
             mark = np.frombuffer(bytes([0x7B] * 8 + [0xFB] * 8) * 64, array.dtype)[:pad]
             if array.dtype == np.bool_:
@@ -71,6 +73,14 @@ class DeviceArrays(HostArrays):
         self._placed[name] = whole, 0, array
         return whole
 
+    def _put_odd(self, name: str, array: Array) -> Any:
+        """An array at an address that is no multiple of its element size, as the case has it."""
+        raw = np.zeros(array.nbytes + array.dtype.itemsize, np.uint8)
+        raw[1 : 1 + array.nbytes] = array.reshape(-1).view(np.uint8)
+        whole = self._provider.to_device(raw)
+        self._placed[name] = whole, 0, array
+        return whole[1 : 1 + array.nbytes].view(array.dtype).reshape(array.shape)
+
     def wait(self) -> None:
         self._provider.synchronize()
 
@@ -79,6 +89,8 @@ class DeviceArrays(HostArrays):
         found = {}
         for name, (_, pad, array) in self._placed.items():
             flat = self._fetched[name]
+            if flat.dtype != array.dtype:  # bytes: see _put_odd
+                flat = flat[1 : 1 + array.nbytes].view(array.dtype).reshape(array.shape)
             found[name] = flat[pad : pad + array.size].reshape(array.shape) if pad else flat
         return found
 

@@ -8,7 +8,7 @@ import json
 from ..case import LEVELS
 from .console import console, show_table
 from .errors import UsageError
-from .oracle import arguments_of, compiled_of, needs_of
+from .oracle import arguments_of, compiled_of, core_needs_of
 from .target import find_target, load_cases
 
 STATES = ("yes", "no", "planned", "undeclared", "implied")
@@ -35,9 +35,10 @@ def show(options: argparse.Namespace) -> int:
     counts: dict[str, int] = {}
     core: set[str] = set()
     for case in cases:
-        compiled = compiled_of(case, arguments_of(case, 0))
-        core |= compiled.function.features()
-        for feature in needs_of(case, compiled):
+        arguments = arguments_of(case, 0)
+        computed = core_needs_of(case, compiled_of(case, arguments), arguments)
+        core |= computed
+        for feature in computed | case.features:
             counts[feature] = counts.get(feature, 0) + 1
     found = []
     for feature in sorted(counts.keys() | set(target.capabilities)):

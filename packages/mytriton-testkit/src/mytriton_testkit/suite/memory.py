@@ -59,7 +59,8 @@ def guard(
 ) -> tuple[dict[str, Any], list[Guarded]]:
     """The arguments with every array moved into guarded memory, shapes, strides and overlaps kept.
 
-    The new arrays hold what the old ones did, gaps between strided elements included.
+    The new arrays hold what the old ones did, gaps between strided elements included, and are
+    aligned as they were, up to 16 bytes (to an element, under a fence).
     """
     spans = []
     for name, value in arguments.items():
@@ -78,7 +79,7 @@ def guard(
     for group in groups:
         low = min(s[0] for s in group)
         size = max(s[1] for s in group) - low
-        pieces = _memory(size, fence)
+        pieces = _memory(size, fence, low % 16, max(s[3].dtype.itemsize for s in group))
         start = pieces.start
         pieces.buffer[start - PAD : start] = np.frombuffer(_PATTERN, np.uint8)
         tail = np.frombuffer(_PATTERN[: pieces.pad_after], np.uint8)
@@ -105,12 +106,15 @@ def _span(array: Array) -> tuple[int, int]:
     return low, high + array.dtype.itemsize
 
 
-def _memory(size: int, fence: bool) -> Guarded:
-    if fence and (made := _fenced(size)) is not None:
-        return Guarded(made, size, 0, {})
+def _memory(size: int, fence: bool, shift: int, element: int) -> Guarded:
+    """Memory for ``size`` bytes at an address that is ``shift`` more than a multiple of 16; under
+    a fence, of ``element``."""
+    if fence and (made := _fenced(size + element)) is not None:
+        # The area ends on a page: what is left over comes before its end.
+        return Guarded(made, size, -(size + shift) % element, {})
     # Aligned as any allocator would.
     raw = np.empty(PAD + size + PAD + 64, np.uint8)
-    skip = -int(raw.__array_interface__["data"][0]) % 64
+    skip = (shift - int(raw.__array_interface__["data"][0])) % 64
     return Guarded(raw[skip : skip + PAD + size + PAD], size, PAD, {})
 
 

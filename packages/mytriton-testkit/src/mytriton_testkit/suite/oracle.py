@@ -68,9 +68,14 @@ def call_of(case: Case, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[s
     return args, rest
 
 
-def needs_of(case: Case, compiled: Any) -> frozenset[str]:
-    """Every feature id a case needs: those core computes, and those the case adds."""
-    return frozenset(compiled.function.features()) | case.features
+def core_needs_of(case: Case, compiled: Any, arguments: Mapping[str, Any]) -> frozenset[str]:
+    """The feature ids that core computes: from the kernel, and from where the arrays are."""
+    from mytriton.plugins.claims import launch_features
+    from mytriton.plugins.types import LaunchSpec
+    from mytriton.runtime.arguments import described
+
+    specs = tuple(described(name, arguments[name]) for name in case.kernel.binder.runtime)
+    return frozenset(compiled.function.features()) | launch_features(LaunchSpec(specs))
 
 
 def run_oracle(

@@ -34,4 +34,8 @@ def _key(case: Case) -> Hashable:
 
 
 def _kind(value: Any) -> str:
-    return str(value.dtype) if isinstance(value, np.ndarray) else type(value).__name__
+    if not isinstance(value, np.ndarray):
+        return type(value).__name__
+    # Not every backend takes arrays at any address.
+    odd = value.__array_interface__["data"][0] % value.dtype.itemsize
+    return f"{value.dtype} unaligned" if odd else str(value.dtype)

@@ -14,7 +14,7 @@ from mytriton.plugin_api import all_ops
 from ..case import EDITIONS, LEVELS, Case
 from .errors import SuiteError, UsageError, closest
 from .job import Job, Setup
-from .oracle import LaunchOf, Oracle, needs_of
+from .oracle import LaunchOf, Oracle, arguments_of, core_needs_of
 from .partners import partners_of
 from .pool import JobResult, Pool
 from .profile import check_profile, glob_match
@@ -100,7 +100,8 @@ class Run:
 
     def _needs(self, case: Case) -> tuple[frozenset[str], frozenset[str]]:
         compiled = self.oracle.compiled(case)
-        return frozenset(compiled.function.features()), needs_of(case, compiled)
+        core = core_needs_of(case, compiled, arguments_of(case, 0))
+        return core, core | case.features
 
     def _look_at(self, case: Case) -> None:
         """Find what a case needs, once; a case that does not compile needs nothing."""

@@ -3,11 +3,21 @@ must wait for each other. Pure analyses that GPU backends share."""
 
 from __future__ import annotations
 
-from .barriers import REDUCTIONS, Barriers
+from .backward import Backward, structured
+from .barriers import GATHERING, REDUCTIONS, Barriers
 from .demand import Demand
-from .layout import Layout, Tile, drop_axis, natural, operand_layout, size, tile_of
+from .layout import (
+    Layout,
+    Tile,
+    drop_axis,
+    natural,
+    operand_layout,
+    permuted,
+    size,
+    tile_of,
+)
 
 __all__ = [
-    "REDUCTIONS", "Barriers", "Demand", "Layout", "Tile", "drop_axis", "natural",
-    "operand_layout", "size", "tile_of",
+    "GATHERING", "REDUCTIONS", "Backward", "Barriers", "Demand", "Layout", "Tile", "drop_axis",
+    "natural", "operand_layout", "permuted", "size", "structured", "tile_of",
 ]  # fmt: skip

@@ -1,5 +1,8 @@
 """Where threads must wait for each other so that memory order is program order.
 
+Every thread takes the same branches: a condition is a scalar that all of them compute, and what it
+is loaded from is ordered like every other access. So a barrier may stand inside a branch.
+
 A barrier goes before an access that another thread's earlier access could meet: one of them writes,
 and nothing proves that every thread comes back to its own element. Two arguments of one element
 type may be the same array. Shared memory of reductions is watched by the same rules.
@@ -11,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.registry import Effect, get
-from ...ir.types import PointerType, ScalarType, element_of, scalar_of, shape_of
+from ...ir.types import I32, PointerType, ScalarType, element_of, scalar_of, shape_of
 from ...ir.values import (
     SSAForRange,
     SSAFunction,
@@ -23,10 +26,13 @@ from ...ir.values import (
     walk,
 )
 from ..lanes import definitions, distinct
+from .backward import structured
 from .demand import Demand
 from .layout import Layout
 
-REDUCTIONS = frozenset({"sum", "max", "min"})
+REDUCTIONS = frozenset({"sum", "max", "min", "xor_sum", "argmax", "argmin", "reduce"})
+#: Operations that meet their operands in shared memory.
+GATHERING = REDUCTIONS | {"dot"}
 
 
 @dataclass(frozen=True)
@@ -89,27 +95,43 @@ class Barriers:
 
     def _run(self, items: Sequence[SSAItem], state: State) -> State:
         for item in items:
-            if isinstance(item, SSAForRange):
+            if structured(item):
                 if id(item) in self._demand.loops:
-                    state = self._loop(item, state)
-            elif item.opcode in REDUCTIONS:
+                    state = (
+                        self._branch(item, state)
+                        if item.opcode == "if"
+                        else self._loop(item, state)
+                    )
+                continue
+            assert isinstance(item, SSAOp)
+            if item.opcode in GATHERING:
                 state = self._reduction(item, state)
             else:
                 state = self._step(item, list(self._accesses(item)), state)
         return state
 
-    def _loop(self, loop: SSAForRange, state: State) -> State:
-        inside = {loop.index.id, *(arg.id for arg in loop.carried_args)}
-        for item in walk(loop.body):
-            inside.update(value.id for value in item.results)
-            inside.update(arg.id for region in item.regions for arg in region.args)
+    def _branch(self, item: SSAItem, state: State) -> State:
+        then, other = (self._run(region.body, state) for region in item.regions)
+        return _with(then, other.values())
+
+    def _loop(self, loop: SSAItem, state: State) -> State:
+        inside: set[int] = set()
+        for region in loop.regions:
+            inside.update(arg.id for arg in region.args)
+            for item in walk(region.body):
+                inside.update(value.id for value in item.results)
+                inside.update(arg.id for inner in item.regions for arg in inner.args)
+        # What runs once more than the rest: the condition.
+        first = () if isinstance(loop, SSAForRange) else loop.regions[0].body
+        rest = loop.regions[-1].body
         while True:
-            after = self._run(loop.body, state)
+            left = self._run(first, state)
+            after = self._run(rest, left)
             # In the next trip the values of the body are others.
             old = (replace(a, key=None) if a.values & inside else a for a in after.values())
             entered = _with(state, old)
             if entered == state:
-                return state
+                return left
             state = entered
 
     def _step(self, item: SSAItem, accesses: Sequence[Access], state: State) -> State:
@@ -119,18 +141,23 @@ class Barriers:
         return _with(state, accesses)
 
     def _reduction(self, op: SSAOp, state: State) -> State:
-        (result,) = op.results
         shape = shape_of(operand_type(op.operands[0]))  # type: ignore[arg-type]
-        if not self._demand.of(result) or all(extent == 1 for extent in shape):
+        if not any(map(self._demand.of, op.results)):
             return state
-        buffer = "scratch " + self._buffer_of(scalar_of(result.ty))
-        self._step(op, [Access(buffer, True)], state)
+        if op.opcode != "dot" and all(extent == 1 for extent in shape):
+            return state
+        count = 2 if op.opcode == "dot" else len(op.operands)
+        types = [scalar_of(ty) for ty in map(operand_type, op.operands[:count]) if ty is not None]
+        if op.opcode in ("argmax", "argmin"):
+            types.append(I32)
+        buffers = sorted({"scratch " + self._buffer_of(ty) for ty in types})
+        self._step(op, [Access(buffer, True) for buffer in buffers], state)
         # It has barriers inside, after which threads read the result at their own pace.
-        return _with({}, [Access(buffer, False)])
+        return _with({}, [Access(buffer, False) for buffer in buffers])
 
     def _accesses(self, op: SSAOp) -> Iterable[Access]:
         effects = get(op.opcode).effects
-        if not effects & (Effect.READ | Effect.WRITE):
+        if not effects & (Effect.READ | Effect.WRITE) or not op.operands:
             return
         pointer = op.operands[0]
         element = element_of(operand_type(pointer))  # type: ignore[arg-type]

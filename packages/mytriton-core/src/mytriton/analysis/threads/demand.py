@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ...ir.registry import Effect, get
 from ...ir.types import Type, shape_of
-from ...ir.values import (
-    SSAForRange,
-    SSAFunction,
-    SSAItem,
-    SSAOp,
-    SSAOperand,
-    SSAValue,
-    operand_type,
-)
-from .layout import Layout, Tile, drop_axis, natural, operand_layout
+from ...ir.values import SSAFunction, SSAOp, SSAOperand, SSAValue, operand_type
+from .backward import Backward
+from .layout import Layout, Tile, drop_axis, natural, operand_layout, permuted
 
 Needs = Iterable[tuple[SSAOperand, Layout]]
 
@@ -28,6 +20,10 @@ def _expand_dims(op: SSAOp, layout: Layout) -> Needs:
     return [(op.operands[0], drop_axis(layout, op.attrs["axis"]))]
 
 
+def _trans(op: SSAOp, layout: Layout) -> Needs:
+    return [(op.operands[0], permuted(layout, op.attrs["order"]))]
+
+
 def _scalars(op: SSAOp, layout: Layout) -> Needs:
     return [(operand, ()) for operand in op.operands]
 
@@ -35,6 +31,11 @@ def _scalars(op: SSAOp, layout: Layout) -> Needs:
 def _gathered(op: SSAOp, layout: Layout) -> Needs:
     # A reduction meets its operand in shared memory, in row-major order.
     return [(o, natural(shape_of(_typed(o)))) for o in op.operands]
+
+
+def _product(op: SSAOp, layout: Layout) -> Needs:
+    a, b, acc = op.operands
+    return [(o, natural(shape_of(_typed(o)))) for o in (a, b)] + [(acc, layout)]
 
 
 def _typed(operand: SSAOperand) -> Type:
@@ -46,68 +47,46 @@ def _typed(operand: SSAOperand) -> Type:
 #: In which layouts an operation needs its operands. Not listed: they broadcast to the result.
 NEEDS: dict[str, Callable[[SSAOp, Layout], Needs]] = {
     "expand_dims": _expand_dims,
+    "trans": _trans,
     "full": _scalars,
-    "sum": _gathered,
-    "max": _gathered,
-    "min": _gathered,
+    "dot": _product,
+    **dict.fromkeys(("sum", "max", "min", "xor_sum", "argmax", "argmin", "reduce"), _gathered),
 }
 
 
-class Demand:
+class Demand(Backward[Layout]):
     """The layouts each value is computed in, and the layout each store works in."""
+
+    scalar = ()
 
     def __init__(self, function: SSAFunction, tile: Tile) -> None:
         self.tile = tile
-        #: Value number -> layouts, in the order they were asked for.
-        self.layouts: dict[int, list[Layout]] = {}
         #: ``id`` of a store -> its layout.
         self.stores: dict[int, Layout] = {}
-        #: ``id`` of every loop that has to run.
-        self.loops: set[int] = set()
-        self._makers: dict[int, tuple[SSAItem, int]] = {}
-        self._pending: list[tuple[SSAOperand, Layout]] = []
-        roots: list[SSAOp] = []
-        self._scan(function.body, (), roots)
-        self._from(roots)
+        super().__init__(function)
 
-    def of(self, value: SSAValue) -> Sequence[Layout]:
-        """The layouts ``value`` is needed in; empty when nobody needs it."""
-        return self.layouts.get(value.id, ())
+    def needs(self, op: SSAOp, layout: Layout) -> Needs:
+        return NEEDS.get(op.opcode, _broadcast)(op, layout)
 
-    def _scan(
-        self, items: Sequence[SSAItem], outer: tuple[SSAForRange, ...], roots: list[SSAOp]
-    ) -> None:
-        for item in items:
-            for lane, value in enumerate(item.results):
-                self._makers[value.id] = item, lane
-            if isinstance(item, SSAForRange):
-                for lane, arg in enumerate(item.carried_args):
-                    self._makers[arg.id] = item, lane
-                self._scan(item.body, (*outer, item), roots)
-            elif get(item.opcode).effects & (Effect.WRITE | Effect.BARRIER):
-                roots.append(item)
-                for loop in outer:
-                    self._run(loop)
-
-    def _from(self, roots: list[SSAOp]) -> None:
+    def start(self, roots: Sequence[SSAOp]) -> None:
         """Stores of a whole tile or a part of it first: a store that could go either way follows
         the value it stores."""
         later = []
         for store in roots:
-            shape = shape_of(_typed(store.operands[0]))
+            shape = shape_of(_typed(store.operands[0])) if store.operands else ()
             layout = self.tile.embed(shape) if shape else ()
             if layout is None:
                 later.append(store)
             else:
                 self._store(store, layout)
-        self._settle()
+        self.settle()
         for store in later:
             self._store(store, self._follow(store))
-            self._settle()
+            self.settle()
 
     def _follow(self, store: SSAOp) -> Layout:
         shape = shape_of(_typed(store.operands[0]))
-        value = store.operands[1]
+        value = store.operands[1] if len(store.operands) > 1 else None
         if isinstance(value, SSAValue) and shape_of(value.ty) == shape:
             for layout in self.of(value):
                 return layout
@@ -115,28 +94,4 @@ class Demand:
 
     def _store(self, store: SSAOp, layout: Layout) -> None:
         self.stores[id(store)] = layout
-        self._pending.extend(_broadcast(store, layout))
-
-    def _run(self, loop: SSAForRange) -> None:
-        if id(loop) not in self.loops:
-            self.loops.add(id(loop))
-            self._pending += [(loop.start, ()), (loop.stop, ())]
-
-    def _settle(self) -> None:
-        while self._pending:
-            operand, layout = self._pending.pop()
-            if not isinstance(operand, SSAValue):
-                continue
-            known = self.layouts.setdefault(operand.id, [])
-            if layout in known:
-                continue
-            known.append(layout)
-            if operand.id not in self._makers:
-                continue  # the index of a loop
-            item, lane = self._makers[operand.id]
-            if isinstance(item, SSAForRange):
-                self._run(item)
-                ends = (item.carried_inputs, item.carried_args, item.yields, item.results)
-                self._pending += [(end[lane], layout) for end in ends]
-            else:
-                self._pending += NEEDS.get(item.opcode, _broadcast)(item, layout)
+        self.ask(_broadcast(store, layout))

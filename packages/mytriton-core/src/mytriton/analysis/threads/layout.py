@@ -47,6 +47,14 @@ def drop_axis(layout: Layout, axis: int) -> Layout:
     return layout[:axis] + layout[axis + 1 :]
 
 
+def permuted(layout: Layout, order: Sequence[int]) -> Layout:
+    """The layout of a block before ``trans`` made axis ``order[k]`` its axis ``k``."""
+    strides = [0] * len(layout)
+    for stride, axis in zip(layout, order, strict=True):
+        strides[axis] = stride
+    return tuple(strides)
+
+
 @dataclass(frozen=True)
 class Tile:
     """The threads of one program, seen as the shape of its largest block."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import rules
+from ..expr import BINARY_SYMBOLS
 from ..numerics import convert
 from ..registry import OpDef, register
 from ..types import BOOL, ScalarType, Type, scalar_of, with_shape
@@ -118,6 +119,17 @@ def c_divide(a: Any, b: Any) -> Any:
     return np.where(bad, np.zeros_like(quotient), quotient + inexact.astype(quotient.dtype))
 
 
+def _remainder(ev: Any, a: Any, b: Any) -> Any:
+    if a.dtype.kind == "f":
+        return np.fmod(a, b)
+    if a.dtype == np.bool_:
+        return np.zeros(np.broadcast_shapes(a.shape, b.shape), np.bool_)
+    bad = b == 0
+    if a.dtype.kind == "i":
+        bad = bad | (b == -1)  # INT_MIN % -1 may trap, and every other one is zero
+    return np.where(bad, np.zeros_like(b), np.fmod(a, np.where(bad, np.ones_like(b), b)))
+
+
 def _divisible(ev: Any, a: Any, b: Any) -> Any:
     """Where ``a / b`` is specified: floats everywhere, integers where C says so."""
     if a.dtype.kind != "i":
@@ -208,11 +220,13 @@ div = register(
         elementwise=True, symbol="/", fold=_fold_div, speculatable=False, defined=_divisible,
     )
 )  # fmt: skip
-cmp_lt = register(
+BINARY_SYMBOLS["//"] = "div"  # on integers only: the language sees to that
+rem = register(
     OpDef(
-        "cmp_lt", ("lhs", "rhs"), rules.comparison("cmp_lt"), lambda ev, a, b: a < b,
-        "Whether `lhs < rhs`; false when either is NaN.",
-        elementwise=True, compute=rules.promoted, symbol="<", constants="peer",
+        "rem", ("lhs", "rhs"), rules.arithmetic("rem", division=True), _remainder,
+        "Remainder of a division that truncates toward zero, as in C: it takes the sign of `lhs`. "
+        "16-bit floats compute in `f32`. An integer remainder by zero is unspecified but never traps.",
+        elementwise=True, symbol="%", speculatable=False, defined=_divisible,
     )
 )  # fmt: skip
 and_ = register(

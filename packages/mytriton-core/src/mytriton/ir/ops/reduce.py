@@ -10,7 +10,7 @@ import numpy as np
 from .. import rules
 from ..numerics import settle
 from ..registry import OpDef, register
-from ..types import Type, scalar_of, shape_of, with_shape
+from ..types import I32, ScalarType, Type, scalar_of, shape_of, with_shape
 
 
 def reduced_axes(shape: tuple[int, ...], attrs: rules.Attrs) -> tuple[int, ...]:
@@ -19,23 +19,35 @@ def reduced_axes(shape: tuple[int, ...], attrs: rules.Attrs) -> tuple[int, ...]:
     return tuple(range(len(shape))) if axis is None else (axis,)
 
 
-def _infer(name: str) -> Callable[[rules.Types, rules.Attrs], Type]:
+def check_axis(name: str, ty: Type | None, attrs: rules.Attrs) -> tuple[int, ...]:
+    """The shape of a block that can be reduced as ``attrs`` say. Raises ``OpRuleError``."""
+    rules.number(ty, name)
+    shape = shape_of(ty)  # type: ignore[arg-type]
+    if not shape:
+        raise rules.OpRuleError(f"{name} needs a block, got {ty}")
+    axis = attrs.get("axis")
+    if axis is not None and (type(axis) is not int or not 0 <= axis < len(shape)):
+        raise rules.OpRuleError(f"{name}: axis {axis!r} is not an axis of {ty}")
+    for k in reduced_axes(shape, attrs):
+        if not rules.is_power_of_two(shape[k]):
+            raise rules.OpRuleError(
+                f"{name} needs a power-of-two extent, got {shape[k]} (axis {k} of {ty})"
+            )
+    return shape
+
+
+def _infer(
+    name: str, gives: ScalarType | None = None, accept: str = "number"
+) -> Callable[[rules.Types, rules.Attrs], Type]:
     def infer(types: rules.Types, attrs: rules.Attrs) -> Type:
         (ty,) = types
+        shape = check_axis(name, ty, attrs)
         element = rules.number(ty, name)
-        shape = shape_of(ty)  # type: ignore[arg-type]
-        if not shape:
-            raise rules.OpRuleError(f"{name} needs a block, got {ty}")
-        axis = attrs.get("axis")
-        if axis is not None and (type(axis) is not int or not 0 <= axis < len(shape)):
-            raise rules.OpRuleError(f"{name}: axis {axis!r} is not an axis of {ty}")
+        if accept == "bits" and element.is_floating():
+            raise rules.OpRuleError(f"{name} needs integers or bools, got {ty}")
         axes = reduced_axes(shape, attrs)
-        for k in axes:
-            if not rules.is_power_of_two(shape[k]):
-                raise rules.OpRuleError(
-                    f"{name} needs a power-of-two extent, got {shape[k]} (axis {k} of {ty})"
-                )
-        return with_shape(tuple(d for k, d in enumerate(shape) if k not in axes), element)
+        rest = tuple(d for k, d in enumerate(shape) if k not in axes)
+        return with_shape(rest, gives or element)
 
     return infer
 
@@ -68,28 +80,72 @@ def _quiet(a: Any) -> Any:
     return np.where(a != a, a.dtype.type(np.nan), a)
 
 
-def _define(name: str, of_float: Any, of_int: Any, doc: str) -> OpDef:
+def _positions(of_all: Any) -> Callable[..., Any]:
+    """First position of the element that ``of_all`` (``fmax`` or ``fmin``, for integers ``maximum``
+    or ``minimum``) finds; 0 where every element is NaN."""
+
+    def meaning(ev: Any, a: Any) -> Any:
+        shape = shape_of(ev.types[0])
+        axis = ev.attrs.get("axis")
+        rows = a.reshape(a.shape[0], -1) if axis is None else np.moveaxis(a, axis + 1, -1)
+        best = of_all(_quiet(rows), axis=-1, keepdims=True)
+        found = np.argmax(rows == best, axis=-1).astype(np.int32)
+        return found.reshape(a.shape[0], *(d for k, d in enumerate(shape) if axis not in (None, k)))
+
+    return meaning
+
+
+def _xor(a: Any, axes: tuple[int, ...]) -> Any:
+    return np.bitwise_xor.reduce(a, axis=axes)
+
+
+def _define(
+    name: str,
+    meaning: Callable[..., Any],
+    doc: str,
+    gives: ScalarType | None = None,
+    accept: str = "number",
+) -> OpDef:
     return register(
         OpDef(
-            name, ("value",), _infer(name), _meaning(of_float, of_int), doc,
-            attrs=("axis?",), feature=f"reduce.{name}", foldable=False, constants="result",
+            name, ("value",), _infer(name, gives, accept), meaning, doc,
+            attrs=("axis?",), feature=f"reduce.{name}", foldable=False,
+            constants="peer" if gives else "result",
         )
     )  # fmt: skip
 
 
 sum_ = _define(
-    "sum", _sum, _sum,
+    "sum", _meaning(_sum, _sum),
     "Sum. The extent must be a power of two. `tl.sum` converts integers below 32 bits to 32 bits first.",
 )  # fmt: skip
 max_ = _define(
     "max",
-    lambda a, axes: np.fmax.reduce(_quiet(a), axis=axes),
-    lambda a, axes: np.maximum.reduce(a, axis=axes),
+    _meaning(
+        lambda a, axes: np.fmax.reduce(_quiet(a), axis=axes),
+        lambda a, axes: np.maximum.reduce(a, axis=axes),
+    ),
     "Largest element. NaN is ignored unless every element is NaN.",
 )  # fmt: skip
 min_ = _define(
     "min",
-    lambda a, axes: np.fmin.reduce(_quiet(a), axis=axes),
-    lambda a, axes: np.minimum.reduce(a, axis=axes),
+    _meaning(
+        lambda a, axes: np.fmin.reduce(_quiet(a), axis=axes),
+        lambda a, axes: np.minimum.reduce(a, axis=axes),
+    ),
     "Smallest element. NaN is ignored unless every element is NaN.",
+)  # fmt: skip
+xor_sum = _define(
+    "xor_sum", _meaning(_xor, _xor), "Exclusive or of all elements (integers and bools).",
+    accept="bits",
+)  # fmt: skip
+argmax = _define(
+    "argmax", _positions(np.fmax.reduce),
+    "Position (`i32`) of the largest element, the first of equals; NaN is ignored, 0 when all are NaN. "
+    "Without `axis`, the position in row-major order.", gives=I32,
+)  # fmt: skip
+argmin = _define(
+    "argmin", _positions(np.fmin.reduce),
+    "Position (`i32`) of the smallest element, the first of equals; NaN is ignored, 0 when all are NaN. "
+    "Without `axis`, the position in row-major order.", gives=I32,
 )  # fmt: skip

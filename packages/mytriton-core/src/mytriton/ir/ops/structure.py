@@ -19,9 +19,21 @@ def _axis(op: str, attrs: rules.Attrs, rank: int) -> int:
     return axis
 
 
-def _infer_program_id(types: rules.Types, attrs: rules.Attrs) -> Type:
-    _axis("program_id", attrs, 3)
-    return I32
+def _infer_axis3(name: str) -> Any:
+    def infer(types: rules.Types, attrs: rules.Attrs) -> Type:
+        _axis(name, attrs, 3)
+        return I32
+
+    return infer
+
+
+def _infer_broadcast(types: rules.Types, attrs: rules.Attrs) -> Type:
+    (ty,) = types
+    element = rules.number(ty, "broadcast")
+    shape = rules.static_shape("broadcast", attrs)
+    if rules.shapes(ty, with_shape(shape, element)) != shape:
+        raise rules.OpRuleError(f"broadcast: {ty} does not broadcast to the shape {shape}")
+    return with_shape(shape, element)
 
 
 def _infer_arange(types: rules.Types, attrs: rules.Attrs) -> Type:
@@ -77,9 +89,22 @@ def _block(ev: Any, fill: Any) -> Any:
 
 program_id = register(
     OpDef(
-        "program_id", (), _infer_program_id, lambda ev: ev.program_id(ev.attrs["axis"]),
+        "program_id", (), _infer_axis3("program_id"), lambda ev: ev.program_id(ev.attrs["axis"]),
         "Index of the running program along an axis (0, 1 or 2) of the launch grid.",
         attrs=("axis",), foldable=False,
+    )
+)  # fmt: skip
+num_programs = register(
+    OpDef(
+        "num_programs", (), _infer_axis3("num_programs"), lambda ev: ev.num_programs(ev.attrs["axis"]),
+        "Extent of the launch grid along an axis (0, 1 or 2).", attrs=("axis",), foldable=False,
+    )
+)  # fmt: skip
+broadcast = register(
+    OpDef(
+        "broadcast", ("value",), _infer_broadcast, lambda ev, a: a,
+        "The operand repeated to a larger shape, as NumPy broadcasts.",
+        attrs=("shape",), elementwise=True, foldable=False,
     )
 )  # fmt: skip
 arange = register(
@@ -124,6 +149,6 @@ for_ = register(
         "for", ("start", "stop", "step"), _infer_for, None,
         "Structured loop over `range(start, stop, step)` with a positive constant step. Loop-carried "
         "values enter as `iter_args`, leave an iteration by `yield` and the loop as its results.",
-        feature="control.for", foldable=False, speculatable=False, regions=1, constants="i32",
+        feature="control.for", foldable=False, speculatable=False, regions=1, loop=True, constants="i32",
     )
 )  # fmt: skip

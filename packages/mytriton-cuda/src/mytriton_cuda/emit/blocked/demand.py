@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mytriton.analysis.axis import AxisInfo
+from mytriton.analysis.threads import REDUCTIONS, Backward
 from mytriton.plugin_api import (
-    Effect,
     PointerType,
-    SSAForRange,
     SSAFunction,
     SSAItem,
     SSAOp,
@@ -22,9 +21,9 @@ from mytriton.plugin_api import (
     walk,
 )
 
-from .tiles import SCALAR, Layout, Tile, spread, squeezed, whole
+from .instructions import instruction
+from .tiles import SCALAR, Layout, Tile, accumulators, layout, spread, squeezed, whole
 
-REDUCTIONS = frozenset({"sum", "max", "min"})
 #: Bytes of the widest access.
 WIDEST = 16
 
@@ -59,11 +58,15 @@ class Tiles:
     def __init__(self, function: SSAFunction, info: Mapping[int, AxisInfo], total: int) -> None:
         self.threads = total
         self._known: dict[tuple[int, ...], Tile] = {}
+        self._loaded: dict[tuple[int, ...], Tile] = {}
         #: Shape -> best width along each axis.
         self._widths: dict[tuple[int, ...], list[int]] = {}
         for item in walk(function.body):
             if item.opcode in ("load", "store"):
                 self._look(item, info)
+            elif item.opcode == "dot" and instruction(item):
+                kept = squeezed(shape(item.results[0]))
+                self._known[kept] = accumulators(kept, total)
 
     def _look(self, item: SSAItem, info: Mapping[int, AxisInfo]) -> None:
         pointer, mask = item.inputs[0], item.inputs[1 if item.opcode == "load" else 2]
@@ -76,14 +79,22 @@ class Tiles:
     def of(self, shape: tuple[int, ...]) -> Tile | None:
         """The tile of a shape; ``None`` for a single element."""
         kept = squeezed(shape)
-        if not kept:
-            return None
-        if kept not in self._known:
+        if kept and kept not in self._known:
+            self._known[kept] = self._spread(kept)
+        return self._known.get(kept)
+
+    def _spread(self, kept: tuple[int, ...]) -> Tile:
+        if kept not in self._loaded:
             widths = self._widths.get(kept) or [1] * len(kept)
             # Among equals the last axis.
             fast = max(range(len(kept)), key=lambda a: (widths[a], a))
-            self._known[kept] = spread(kept, self.threads, fast, widths[fast])
-        return self._known[kept]
+            self._loaded[kept] = spread(kept, self.threads, fast, widths[fast])
+        return self._loaded[kept]
+
+    def as_loaded(self, shape: tuple[int, ...]) -> Layout:
+        """A block as it is best loaded, whatever the tile of its shape is."""
+        kept = squeezed(shape)
+        return whole(self._spread(kept) if kept else None, shape)
 
     def layout(self, shape: tuple[int, ...]) -> Layout:
         """A block in the tile of its own shape."""
@@ -104,75 +115,71 @@ def folds(op: SSAItem) -> bool:
     return any(n > 1 for n in own) if axis is None else own[axis] > 1
 
 
-class Demand:
+class Demand(Backward[Layout]):
     """The layouts each value is computed in, and the layout each store works in."""
+
+    scalar = SCALAR
 
     def __init__(self, function: SSAFunction, tiles: Tiles) -> None:
         self.tile = tiles
-        self.layouts: dict[int, list[Layout]] = {}
         self.stores: dict[int, Layout] = {}
-        self.loops: set[int] = set()
-        self._makers: dict[int, tuple[SSAItem, int]] = {}
-        self._pending: list[tuple[SSAOperand, Layout]] = []
-        self._scan(function.body, ())
-        self._settle()
+        super().__init__(function)
 
-    def of(self, value: SSAValue) -> Sequence[Layout]:
-        """The layouts ``value`` is needed in; empty when nobody needs it."""
-        return self.layouts.get(value.id, ())
+    def start(self, roots: Sequence[SSAOp]) -> None:
+        for op in roots:
+            layout = self.tile.layout(shape(op.operands[0])) if op.operands else SCALAR
+            self.stores[id(op)] = layout
+            self.ask((o, layout.operand(operand_type(o))) for o in op.operands)
 
-    def _scan(self, items: Sequence[SSAItem], outer: tuple[SSAForRange, ...]) -> None:
-        for item in items:
-            for lane, value in enumerate(item.results):
-                self._makers[value.id] = item, lane
-            if isinstance(item, SSAForRange):
-                for lane, arg in enumerate(item.carried_args):
-                    self._makers[arg.id] = item, lane
-                self._scan(item.body, (*outer, item))
-            elif get_op(item.opcode).effects & (Effect.WRITE | Effect.BARRIER):
-                layout = self.tile.layout(shape(item.operands[0]))
-                self.stores[id(item)] = layout
-                self._pending += [(o, layout.operand(operand_type(o))) for o in item.operands]
-                for loop in outer:
-                    self._run(loop)
-
-    def _run(self, loop: SSAForRange) -> None:
-        if id(loop) not in self.loops:
-            self.loops.add(id(loop))
-            self._pending += [(loop.start, SCALAR), (loop.stop, SCALAR)]
-
-    def _settle(self) -> None:
-        while self._pending:
-            operand, layout = self._pending.pop()
-            if not isinstance(operand, SSAValue):
-                continue
-            known = self.layouts.setdefault(operand.id, [])
-            if layout in known:
-                continue
-            known.append(layout)
-            if operand.id not in self._makers:
-                continue  # the index of a loop
-            item, lane = self._makers[operand.id]
-            if isinstance(item, SSAForRange):
-                self._run(item)
-                ends = (item.carried_inputs, item.carried_args, item.yields, item.results)
-                self._pending += [(end[lane], layout) for end in ends]
-            else:
-                self._pending += self._needs(item, layout)
-
-    def _needs(self, op: SSAOp, layout: Layout) -> list[tuple[SSAOperand, Layout]]:
+    def needs(self, op: SSAOp, layout: Layout) -> list[tuple[SSAOperand, Layout]]:
         if op.opcode == "expand_dims":
             return [(op.operands[0], layout.without(op.attrs["axis"]))]
+        if op.opcode == "trans":
+            return [(op.operands[0], layout.permuted(op.attrs["order"]))]
         if op.opcode == "full":
             return [(op.operands[0], SCALAR)]
         if op.opcode in REDUCTIONS:
-            return [(op.operands[0], self.source(op, layout))]
+            return [(o, self.source(op, layout)) for o in op.operands]
+        if op.opcode == "dot":
+            a, b, acc = op.operands
+            return [(a, self.factor(a)), (b, self.factor(b)), (acc, self.total(op, layout))]
         return [(o, layout.operand(operand_type(o))) for o in op.operands]
 
     def source(self, op: SSAOp, result: Layout) -> Layout:
         """The layout in which a reduction takes its operand."""
         own = shape(op.operands[0])
-        if folds(op):
+        if folds(op) or op.opcode == "reduce":
             return self.tile.layout(own)
         axis = op.attrs.get("axis")
         return whole(None, own) if axis is None else result.inserted(axis)
+
+    def total(self, op: SSAOp, wanted: Layout) -> Layout:
+        """The layout in which a matrix product adds up: that of the tensor cores, or any."""
+        return self.tile.layout(shape(op.results[0])) if instruction(op) else wanted
+
+    def factor(self, operand: SSAOperand) -> Layout:
+        """The layout in which an operand of a matrix product is computed before it goes to shared
+        memory: as it is loaded, or as it was made by another product."""
+        made = self._makers.get(operand.id, (None, 0))[0] if isinstance(operand, SSAValue) else None
+        if made is not None and made.opcode == "trans":
+            inner, order = self.factor(made.inputs[0]), made.attrs["order"]
+            return layout(inner.tile, [inner.axes[axis] for axis in order])
+        own = shape(operand)
+        return self.tile.layout(own) if self._computed(operand) else self.tile.as_loaded(own)
+
+    def _computed(self, operand: SSAOperand) -> bool:
+        """Whether an operand is made, element by element, from a matrix product."""
+        pending, seen = [operand], set()
+        while pending:
+            current = pending.pop()
+            if not isinstance(current, SSAValue) or current.id in seen:
+                continue
+            seen.add(current.id)
+            made = self._makers.get(current.id, (None, 0))[0]
+            if made is None or shape(current) != shape(operand):
+                continue
+            if made.opcode == "dot":
+                return True
+            if isinstance(made, SSAOp) and get_op(made.opcode).elementwise:
+                pending += made.operands
+        return False

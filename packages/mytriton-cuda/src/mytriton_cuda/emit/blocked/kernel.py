@@ -9,13 +9,13 @@ from typing import Any
 
 from mytriton.analysis.axis import axis_info
 from mytriton.analysis.offsets import address_only
+from mytriton.analysis.threads import GATHERING
 from mytriton.plugin_api import (
     Constant,
     MytritonError,
     Param,
     ScalarType,
     Span,
-    SSAForRange,
     SSAFunction,
     SSAItem,
     SSAOp,
@@ -26,13 +26,14 @@ from mytriton.plugin_api import (
     scalar_of,
 )
 
+from ..control import Move
 from ..kernel import _INDENT, Kernel, Pointer, check_supported, numbers
-from ..loops import bounds_check
 from ..names import Names
 from ..prelude import Helpers
 from ..scalars import NARROW_FLOATS, convert, literal, value_type
 from .demand import Demand, Tiles
-from .reductions import BlockedBarriers, plans, reduction
+from .gathering import BlockedBarriers, gathered
+from .reductions import buffer_of, plans
 from .tiles import SCALAR, WARP, Layout, Registers
 
 MAX_WARPS = 32
@@ -199,6 +200,11 @@ class BlockedKernel(Kernel):
                 found.append(f"{self.along(axis)} < {extent}")
         return found
 
+    def place(self, layout: Layout, axis: int) -> str:
+        """The current element's place along an axis of a value."""
+        along = layout.axes[axis]
+        return "0" if along is None else self.along(along)
+
     def position(self, layout: Layout, extents: Sequence[int], *, clamp: bool = False) -> str:
         """The row-major number of the current element; with ``clamp`` a valid one in any case."""
         terms: list[str] = []
@@ -214,16 +220,23 @@ class BlockedKernel(Kernel):
 
     # ------------------------------------------------------------------ shared memory
 
+    def scratch(self, ty: ScalarType, count: int) -> str:
+        return self.shared(buffer_of(ty), ty, count)
+
     def shared(self, buffer: str, ty: ScalarType, count: int) -> str:
         """The name of a scratch buffer, which has room for ``count`` values at least."""
+        size = 4 if ty in NARROW_FLOATS else ty.itemsize
+        return self.raw(buffer, value_type(ty), size, count)
+
+    def raw(self, buffer: str, kind: str, size: int, count: int) -> str:
+        """The same for values of any C++ type and their size in bytes."""
         if buffer not in self._buffers:
             self._buffers[buffer] = self._names.fresh(buffer)
         name = self._buffers[buffer]
-        size = 4 if ty in NARROW_FLOATS else ty.itemsize
         most = max(self._scratch.get(name, ("", 0, 0))[1], count)
-        self._scratch[name] = (f"__align__(16) {value_type(ty)}", most, size)
+        self._scratch[name] = (f"__align__(16) {kind}", most, size)
         if sum(n * s for _, n, s in self._scratch.values()) > MAX_SHARED:
-            raise UnsupportedFeature(f"limit.shared>{MAX_SHARED}", "a large reduction")
+            raise UnsupportedFeature(f"limit.shared>{MAX_SHARED}", "a large reduction or matrix product")
         return name
 
     # ------------------------------------------------------------------ pointers
@@ -312,16 +325,17 @@ class BlockedKernel(Kernel):
 
     # ------------------------------------------------------------------ items
 
-    def _items(self, items: Sequence[SSAItem]) -> None:
-        super()._items(items)
+    def items(self, items: Sequence[SSAItem]) -> None:
+        super().items(items)
         self.flush()
 
     def _operation(self, op: SSAOp) -> None:
         from .operations import OPERATIONS
 
-        if id(op) in self.plans or op.opcode in ("sum", "max", "min"):
-            if self.layouts(op):
-                reduction(self, op)
+        if op.opcode in GATHERING:
+            if any(map(self.needed, op.results)):
+                self.flush()
+                gathered(self, op)
             return
         render = OPERATIONS[op.opcode]
         if op.result is None:
@@ -336,47 +350,33 @@ class BlockedKernel(Kernel):
             if text is not None:
                 self.declare(value, layout, text, op.span)
 
-    def _loop(self, loop: SSAForRange) -> None:
-        carried: list[tuple[str, SSAOperand, Layout, SSAValue]] = []
-        lanes = zip(loop.carried_inputs, loop.carried_args, loop.yields, loop.results, strict=True)
-        for start, arg, end, result in lanes:
-            for layout in self._demand.of(result):
-                with self.registers(layout):
-                    text = self.text(start, layout)
-                name = self.declare(result, layout, text, loop.span)
-                self._values[arg.id, layout] = name
-                if end != arg:
-                    carried.append((name, end, layout, result))
-        index, stop = f"v{loop.index.id}", self.text(loop.stop, SCALAR)
-        self._values[loop.index.id, SCALAR] = index
-        assert isinstance(loop.step, Constant)
-        kind, step = value_type(loop.index.ty), literal(loop.step)
-        begin = self.text(loop.start, SCALAR)
-        head = f"for ({kind} {index} = {begin}; {index} < {stop}; {index} += {step})"
-        with self.block(head, loop.span):
-            self._items(loop.body)
-            self._carry(carried, loop.span)
-            for text in bounds_check(loop, index, stop):
-                self.line(text, loop.span)
+    # ------------------------------------------------------------------ control flow
 
-    def _carry(
-        self, carried: Sequence[tuple[str, SSAOperand, Layout, SSAValue]], span: Span | None
-    ) -> None:
+    def scalar(self, operand: SSAOperand) -> str:
+        return self.text(operand, SCALAR)
+
+    def name_scalar(self, value: SSAValue, name: str) -> None:
+        self.name(value, SCALAR, name)
+
+    def assign(self, name: str, layout: Any, text: str, span: Span | None) -> None:
+        with self.registers(layout):
+            target = self.indexed(name, layout)
+        self.statement(layout, "", f"{target} = {text};", span)
+
+    def carry(self, moves: Sequence[Move], span: Span | None) -> None:
         """All carried values move at once: first aside, then to their places."""
-        moves = []
-        for name, end, layout, result in carried:
+        texts = []
+        for name, end, layout, result in moves:
             with self.registers(layout):
                 text = self.text(end, layout)
-            aside = name
-            if len(carried) > 1:
+            if len(moves) > 1:
                 aside = self._names.fresh(f"{name}_next")
                 self._define(aside, value_type(result.ty), layout, text, span)
                 with self.registers(layout):
                     text = self.indexed(aside, layout)
-            moves.append((name, layout, text))
-        for name, layout, text in moves:
-            with self.registers(layout):
-                self.statement(layout, "", f"{self.indexed(name, layout)} = {text};", span)
+            texts.append((name, layout, text))
+        for name, layout, text in texts:
+            self.assign(name, layout, text, span)
         self.flush()
 
 

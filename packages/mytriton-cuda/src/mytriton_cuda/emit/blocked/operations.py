@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mytriton.analysis.threads import GATHERING
 from mytriton.plugin_api import (
     F32,
     F64,
@@ -67,6 +68,11 @@ def _full(k: BlockedKernel, op: SSAOp, layout: Layout) -> str:
 @renders("expand_dims")
 def _expand_dims(k: BlockedKernel, op: SSAOp, layout: Layout) -> None:
     k.alias(op.results[0], layout, op.operands[0], layout.without(op.attrs["axis"]))
+
+
+@renders("trans")
+def _trans(k: BlockedKernel, op: SSAOp, layout: Layout) -> None:
+    k.alias(op.results[0], layout, op.operands[0], layout.permuted(op.attrs["order"]))
 
 
 @renders("addptr")
@@ -201,5 +207,5 @@ def _store(k: BlockedKernel, op: SSAOp, layout: Layout) -> None:
         k.guarded(conditions, f"write_pack<{kind}, {width}>(&{target}, {group});", span)
 
 
-for _name in ("sum", "max", "min"):
-    del OPERATIONS[_name]
+for _name in GATHERING:
+    OPERATIONS.pop(_name, None)

@@ -5,11 +5,12 @@ consecutive elements, ``threads`` threads follow one another, and the whole is r
 axis is covered. A *layout* says which axis of a tile each axis of a value lies along, so that a
 column ``[:, None]``, a row ``[None, :]`` and the tile they are broadcast to agree without moving
 anything between threads. A value that is needed in two layouts is computed in both; only results of
-reductions pass through shared memory.
+reductions and the operands of matrix products pass through shared memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mytriton.plugin_api import Type, shape_of
@@ -78,6 +79,24 @@ def spread(shape: tuple[int, ...], total: int, fast: int, vector: int) -> Tile:
     return Tile(tuple(shape), tuple(each), tuple(threads), tuple(steps), total, order)
 
 
+def accumulators(shape: tuple[int, ...], total: int) -> Tile:
+    """The tile of results of tensor cores, of shape (..., rows, columns): along the columns two
+    elements and four threads, along the rows eight threads and then warps, so that two registers
+    along the rows and two along the columns are what one ``mma`` instruction gives a thread."""
+    *batch, rows, _ = shape
+    warps = total // WARP
+    along = min(warps, rows // 16)
+    threads, steps, left, step = [8 * along, 4], [4, 1], warps // along, WARP * along
+    for n in reversed(batch):
+        count = min(left, covering(n))
+        threads.insert(0, count)
+        steps.insert(0, step)
+        left, step = left // count, step * count
+    each = [1] * (len(shape) - 1) + [2]
+    order = tuple(reversed(range(len(shape))))
+    return Tile(tuple(shape), tuple(each), tuple(threads), tuple(steps), total, order)
+
+
 @dataclass(frozen=True)
 class Layout:
     """For each axis of a value the axis of the tile, ``None`` for extent 1. Without a tile every
@@ -112,6 +131,13 @@ class Layout:
     def without(self, axis: int) -> Layout:
         """The layout before ``expand_dims`` inserted ``axis``."""
         return layout(self.tile, [*self.axes[:axis], *self.axes[axis + 1 :]])
+
+    def permuted(self, order: Sequence[int]) -> Layout:
+        """The layout before ``trans`` made axis ``order[k]`` its axis ``k``."""
+        axes: list[int | None] = [None] * len(self.axes)
+        for mine, theirs in zip(self.axes, order, strict=True):
+            axes[theirs] = mine
+        return layout(self.tile, axes)
 
     def inserted(self, axis: int) -> Layout:
         """The layout of a value that has one more axis of extent 1."""

@@ -1,0 +1,113 @@
+"""Calls of other ``@triton.jit`` functions: their bodies are traced in place of the call."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ASTFrontendError, Span
+from ..language.symbolic import tensor
+from ..runtime.binder import is_constexpr
+from .branches import RESULT, RETURNED, has_returned
+from .dependencies import Environment
+from .merge import Poison
+from .source import KernelSource
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+#: Calls nested deeper than this are taken for recursion that does not end.
+DEEPEST = 64
+
+
+def inline(
+    tracer: Tracer, node: ast.AST, kernel: Any, args: list[Any], kwargs: dict[str, Any]
+) -> Any:
+    """What ``kernel(*args, **kwargs)`` returns. Names of the callee are its own: rebinding a parameter
+    changes nothing of the caller's."""
+    function = kernel.fn if not hasattr(kernel, "source") else kernel.source.function
+    depth = 0
+    seen: Tracer | None = tracer
+    while seen is not None:
+        depth += 1
+        if seen.source.function is function or depth > DEEPEST:
+            raise tracer.error(
+                f"recursion is not supported: {function.__name__} calls itself", node
+            )
+        seen = seen.caller
+    env = _bind(tracer, node, kernel.source, args, kwargs)
+    inner = _tracer(tracer, node, kernel.source, env)
+    before = tracer.builder.span
+    try:
+        inner.body(kernel.source.parse().body)
+    finally:
+        tracer.builder.span = before
+    return _result(tracer, node, inner, function.__name__)
+
+
+def _tracer(tracer: Tracer, node: ast.AST, source: KernelSource, env: dict[str, Any]) -> Tracer:
+    from .tracer import Tracer
+
+    called = CalledSource(source, tracer.span(node))
+    environment = Environment(source.function, tracer.environment)
+    return Tracer(called, environment, env, tracer.builder, caller=tracer)
+
+
+class CalledSource(KernelSource):
+    """The source of an inlined function: positions in it remember the call."""
+
+    def __init__(self, source: KernelSource, call: Span) -> None:
+        super().__init__(source.function, source.filename, source.lines)
+        self.node = source.parse()
+        self.call = call
+        self._called: dict[ast.AST, Span] = {}
+
+    def span(self, node: ast.AST, caller: Span | None = None) -> Span:
+        known = self._called.get(node)
+        if known is None:
+            known = self._called[node] = super().span(node, self.call)
+        return known
+
+
+def _bind(
+    tracer: Tracer, node: ast.AST, source: KernelSource, args: list[Any], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    function = source.function
+    try:
+        signature = inspect.signature(function)
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise tracer.error(f"{function.__name__}: {error}", node) from None
+    bound.apply_defaults()
+    for name, parameter in signature.parameters.items():
+        value = bound.arguments[name]
+        if isinstance(value, tensor) and is_constexpr(parameter.annotation, function):
+            raise tracer.error(
+                f"{function.__name__}: the parameter {name!r} is tl.constexpr and needs a compile-time "
+                f"value, got a runtime value of {value.type}",
+                node,
+            )
+    from ..language.compile_time import unwrap
+
+    return {name: unwrap(value) for name, value in bound.arguments.items()}
+
+
+def _result(tracer: Tracer, node: ast.AST, inner: Tracer, name: str) -> Any:
+    value = inner.env.get(RESULT)
+    if value is None:
+        return None
+    if isinstance(value, Poison):
+        raise tracer.error(_renamed(value.message, name), node)
+    if has_returned(inner) is not True and RETURNED in inner.env:
+        raise tracer.error(
+            f"{name} returns a value on some paths only; return one on every path", node
+        )
+    return value
+
+
+def _renamed(message: str, name: str) -> str:
+    return message.replace(repr(RESULT), f"what {name} returns")
+
+
+__all__ = ["ASTFrontendError", "inline"]

@@ -1,0 +1,50 @@
+"""``triton.heuristics``: compile-time arguments computed from the others at each launch."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .interface import KernelInterface, jitted, names_of
+
+
+class Heuristics(KernelInterface):
+    """A kernel whose parameters in ``values`` are computed by functions of the arguments."""
+
+    def __init__(
+        self,
+        fn: Any,
+        arg_names: Sequence[str],
+        values: Mapping[str, Callable[[dict[str, Any]], Any]],
+    ) -> None:
+        self.fn = fn
+        self.arg_names = list(arg_names)
+        self.values = values
+        functools.update_wrapper(self, jitted(fn), updated=())
+
+    def run(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Compute the values in their order, each from the arguments and those before it, and
+        launch."""
+        given = {**dict(zip(self.arg_names, args)), **kwargs}
+        for name, value in self.values.items():
+            kwargs[name] = given[name] = value(dict(given))
+        return self.fn.run(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<triton.heuristics of {', '.join(self.values)} for {self.fn!r}>"
+
+
+def heuristics(
+    values: Mapping[str, Callable[[dict[str, Any]], Any]],
+) -> Callable[[Any], Heuristics]:
+    """Compute compile-time parameters: ``{"EVEN": lambda args: args["n"] % args["BLOCK"] == 0}``.
+
+    Each function gets a dict of the arguments by name, with what an autotuner outside and the
+    functions before it have set.
+    """
+
+    def decorator(fn: Any) -> Heuristics:
+        return Heuristics(fn, names_of(fn), values)
+
+    return decorator

@@ -1,0 +1,113 @@
+"""What kernels and what is wrapped round them (autotuners, heuristics, decorators of other people)
+have in common: they are launched with ``kernel[grid](...)`` and all answer ``run``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from ..errors import ArgumentError, MytritonError, for_user
+
+#: The backend that ``with_backend`` of a wrapper named, on its way to the kernel inside.
+EXPLICIT: ContextVar[str | None] = ContextVar("mytriton_explicit_backend", default=None)
+
+
+class KernelInterface:
+    """A kernel, or something wrapped round one. A wrapper defines ``run`` and calls the ``run`` of
+    what it wraps; grids, ``warmup`` and ``with_backend`` follow from that."""
+
+    def __class_getitem__(cls, item: Any) -> Any:
+        # Annotations say KernelInterface[T], as with Triton's.
+        return cls
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        """Launch on a grid; with ``warmup`` only compile."""
+        raise NotImplementedError
+
+    def warmup(self, /, *args: Any, grid: Any = None, **kwargs: Any) -> Any:
+        """Compile for these arguments without launching, and give the compiled kernel.
+
+        An array may be stood for by its dtype (``torch.float32``, ``tl.float32``, a NumPy dtype) or a
+        ``MockTensor``.
+        """
+        return self.run(*args, grid=grid, warmup=True, **kwargs)
+
+    def __getitem__(self, grid: Any) -> Any:
+        return WrappedLauncher(self, grid, None)
+
+    def with_backend(self, name: str | Sequence[str]) -> Any:
+        """The same kernel, launched by the named backend, or by the first of a list that can
+        (``"first,second"``), and by no other."""
+        return WrapperView(self, backend_text(name))
+
+
+def backend_text(name: str | Sequence[str]) -> str:
+    """One name or a list of names as one text. Raises ``ArgumentError``."""
+    names = [name] if isinstance(name, str) else name
+    if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
+        raise ArgumentError(f"a backend is chosen by name or by a list of names, got {name!r}")
+    return ",".join(names)
+
+
+class WrappedLauncher:
+    """``wrapper[grid]``: call it to launch."""
+
+    __slots__ = ("explicit", "grid", "wrapper")
+
+    def __init__(self, wrapper: KernelInterface, grid: Any, explicit: str | None) -> None:
+        self.wrapper = wrapper
+        self.grid = grid
+        self.explicit = explicit
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if self.explicit is None:
+                return self.wrapper.run(*args, grid=self.grid, warmup=False, **kwargs)
+            token = EXPLICIT.set(self.explicit)
+            try:
+                return self.wrapper.run(*args, grid=self.grid, warmup=False, **kwargs)
+            finally:
+                EXPLICIT.reset(token)
+        except (MytritonError, IndexError) as error:
+            # The traceback of a user's mistake ends at the user's line, not in the compiler.
+            raise for_user(error) from error.__cause__
+
+
+class WrapperView:
+    """A wrapped kernel with a backend named for it."""
+
+    __slots__ = ("name", "wrapper")
+
+    def __init__(self, wrapper: KernelInterface, name: str) -> None:
+        self.wrapper = wrapper
+        self.name = name
+
+    def __getitem__(self, grid: Any) -> WrappedLauncher:
+        return WrappedLauncher(self.wrapper, grid, self.name)
+
+    def warmup(self, /, *args: Any, grid: Any = None, **kwargs: Any) -> Any:
+        """``warmup`` of the kernel, on this backend."""
+        token = EXPLICIT.set(self.name)
+        try:
+            return self.wrapper.warmup(*args, grid=grid, **kwargs)
+        finally:
+            EXPLICIT.reset(token)
+
+
+def jitted(wrapper: Any) -> Any:
+    """The kernel inside wrappers, or the innermost thing there is."""
+    while hasattr(wrapper, "fn") and not getattr(wrapper, "__mytriton_kernel__", False):
+        wrapper = wrapper.fn
+    return wrapper
+
+
+def names_of(fn: Any) -> list[str]:
+    """Parameter names of a kernel, a wrapper, or a function that is to become a kernel."""
+    names = getattr(fn, "arg_names", None)
+    if names is not None:
+        return list(names)
+    if not callable(fn):
+        raise ArgumentError(f"{fn!r} is no kernel; decorate a function with @triton.jit")
+    return list(inspect.signature(fn).parameters)

@@ -6,21 +6,27 @@ from mytriton.plugin_api import BackendInfo, Limits, capability_table
 
 #: One line each, computed by hand: what the emitter has a renderer for.
 _OPERATIONS = (
-    "op.program_id", "op.arange", "op.expand_dims", "op.zeros", "op.full", "op.empty",
-    "op.add", "op.sub", "op.mul", "op.div", "op.neg", "op.exp", "op.maximum", "op.minimum",
-    "op.cmp_lt", "op.and", "op.select", "op.cast",
-    "op.addptr", "op.load", "op.store",
-    "reduce.sum", "reduce.max", "reduce.min",
-    "control.for",
+    "op.program_id", "op.num_programs", "op.arange", "op.expand_dims", "op.broadcast", "op.trans",
+    "op.zeros", "op.full", "op.empty",
+    "op.add", "op.sub", "op.mul", "op.div", "op.rem", "op.neg", "op.abs", "op.fma", "op.umulhi",
+    "op.maximum", "op.minimum", "op.select", "op.cast", "op.bitcast",
+    "op.cmp_lt", "op.cmp_le", "op.cmp_gt", "op.cmp_ge", "op.cmp_eq", "op.cmp_ne",
+    "op.and", "op.or", "op.xor", "op.not", "op.shl", "op.shr",
+    "op.exp", "op.exp2", "op.log", "op.log2", "op.sqrt", "op.rsqrt", "op.sin", "op.cos", "op.tanh",
+    "op.erf", "op.floor", "op.ceil", "op.trunc", "op.rint",
+    "op.addptr", "op.load", "op.store", "op.dot",
+    "reduce.sum", "reduce.max", "reduce.min", "reduce.xor_sum", "reduce.argmax", "reduce.argmin",
+    "reduce.custom",
+    "control.for", "control.if", "control.while",
 )  # fmt: skip
 _DTYPES = (
     "dtype.bool", "dtype.i8", "dtype.i16", "dtype.i32", "dtype.i64",
     "dtype.u8", "dtype.u16", "dtype.u32", "dtype.u64",
-    "dtype.f16", "dtype.bf16", "dtype.f32", "dtype.f64",
+    "dtype.f16", "dtype.bf16", "dtype.f32", "dtype.f64", "dtype.f8e4nv", "dtype.f8e5",
 )  # fmt: skip
 _SHAPES = (*(f"rank.{n}" for n in range(2, 9)), "grid.axis1", "grid.axis2")
 
-_F8 = "8-bit floats come with the fourth tier of the language"
+_IO = "nothing carries text or failures back from a launch yet"
 
 INFO = BackendInfo(
     name="cuda",
@@ -30,8 +36,8 @@ INFO = BackendInfo(
     capabilities=capability_table(
         yes=(*_OPERATIONS, *_DTYPES, *_SHAPES),
         planned={
-            "dtype.f8e4nv": _F8,
-            "dtype.f8e5": _F8,
+            "op.device_print": _IO,
+            "op.device_assert": _IO,
             "limit.block>65536": "a thread would hold more than its registers",
         },
         no={"memory.unaligned": "a GPU cannot access elements at such addresses"},

@@ -52,7 +52,11 @@ def copied(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def emulated(
-    fn: SSAFunction, mapping: Any, args: dict[str, Any], grid: Grid = (1, 1, 1), divisible_by: Any = None
+    fn: SSAFunction,
+    mapping: Any,
+    args: dict[str, Any],
+    grid: Grid = (1, 1, 1),
+    divisible_by: Any = None,
 ) -> dict[str, Any]:
     """The arguments after a launch on the emulator."""
     from mytriton_testkit.emulator_device import use_emulator
@@ -68,3 +72,41 @@ def interpreted(fn: SSAFunction, args: dict[str, Any], grid: Grid = (1, 1, 1)) -
     found = copied(args)
     interpret(make_plan(fn), _values(fn, found), grid)
     return found
+
+
+def block(shape: tuple[int, ...], ty: str) -> str:
+    """The type of a block as SSA text; a scalar for the empty shape."""
+    word = "vector" if len(shape) == 1 else "block"
+    return f"{word}<{'x'.join(map(str, shape))} x {ty}>" if shape else ty
+
+
+def pointers(first: int, param: str, shape: tuple[int, ...], ty: str) -> str:
+    """SSA text that points a block at the row-major array ``param``: its last value is number
+    ``first + 50``, and it uses up to ten numbers an axis from ``first`` on."""
+    lines: list[str] = []
+    total, reached = 0, ()
+    for axis, extent in enumerate(shape):
+        number = first + 10 * axis
+        lines.append(f"%{number} = arange {{start=0, end={extent}}} : {block((extent,), 'i32')}")
+        dims = (extent,)
+        for other in range(len(shape)):
+            if other == axis:
+                continue
+            at = 0 if other < axis else len(dims)
+            dims = (*dims[:at], 1, *dims[at:])
+            number += 1
+            lines.append(
+                f"%{number} = expand_dims %{number - 1} {{axis={at}}} : {block(dims, 'i32')}"
+            )
+        number += 1
+        stride = int(np.prod(shape[axis + 1 :], dtype=int))
+        lines.append(f"%{number} = mul %{number - 1}, {stride} : {block(dims, 'i32')}")
+        if axis:
+            reached = tuple(map(max, reached, dims))
+            number += 1
+            lines.append(f"%{number} = add %{total}, %{number - 1} : {block(reached, 'i32')}")
+        else:
+            reached = dims
+        total = number
+    lines.append(f"%{first + 50} = addptr {param}, %{total} : {block(shape, f'ptr<{ty}>')}")
+    return "\n".join("  " + line for line in lines)

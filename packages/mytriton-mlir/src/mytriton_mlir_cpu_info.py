@@ -5,13 +5,16 @@ from __future__ import annotations
 from mytriton.plugin_api import BackendInfo, capability_table
 
 _OPERATIONS = (
-    "program_id", "arange", "expand_dims", "zeros", "full", "empty", "add", "sub", "mul", "div",
-    "neg", "exp", "maximum", "minimum", "cmp_lt", "and", "select", "cast", "addptr", "load", "store",
+    "program_id", "num_programs", "arange", "expand_dims", "broadcast", "trans", "zeros", "full", "empty",
+    "add", "sub", "mul", "div", "rem", "neg", "abs", "fma", "and", "or", "xor", "not", "shl", "shr", "umulhi",
+    "cmp_lt", "cmp_le", "cmp_gt", "cmp_ge", "cmp_eq", "cmp_ne", "maximum", "minimum", "select", "cast", "bitcast",
+    "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf", "floor", "ceil", "trunc", "rint",
+    "dot", "addptr", "load", "store",
 )  # fmt: skip
+_REDUCTIONS = ("sum", "max", "min", "xor_sum", "argmax", "argmin", "custom")
 _DTYPES = (
-    "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64",
+    "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "f8e4nv", "f8e5",
 )  # fmt: skip
-_F8 = "8-bit floats come with the fourth tier of the language"
 
 INFO = BackendInfo(
     name="mlir-cpu",
@@ -21,12 +24,12 @@ INFO = BackendInfo(
     capabilities=capability_table(
         yes=[
             *(f"op.{name}" for name in _OPERATIONS),
-            *(f"reduce.{name}" for name in ("sum", "max", "min")),
+            *(f"reduce.{name}" for name in _REDUCTIONS),
             *(f"dtype.{name}" for name in _DTYPES),
             *(f"rank.{n}" for n in range(2, 9)),
-            *("grid.axis1", "grid.axis2", "control.for", "memory.unaligned"),
+            *("grid.axis1", "grid.axis2", "control.for", "control.if", "control.while"),
+            "memory.unaligned",
         ],
-        planned={"dtype.f8e4nv": _F8, "dtype.f8e5": _F8},
     ),
     install_hint='pip install "mytriton-mlir[bindings]"',
     requirement_hints={

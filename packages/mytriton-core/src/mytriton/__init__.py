@@ -19,21 +19,55 @@ from .errors import (
     MytritonError,
     VerificationError,
 )
+from .runtime.interface import KernelInterface
 from .runtime.jit import JITFunction, jit
 
 if TYPE_CHECKING:
-    from . import language
+    from . import language, runtime, testing
+    from .dropin import backends, compiler, knobs, tools
+    from .dropin.allocation import set_allocator
+    from .dropin.install import install_as_triton, uninstall_as_triton
     from .plugins.selection import config, explain, refresh_backends, register_backend, use_backend
+    from .runtime.autotuner import Autotuner, Config, Heuristics, autotune, heuristics
+    from .runtime.errors import AutotuneError, InterpreterError, OutOfResources
+    from .runtime.standins import MockTensor, TensorWrapper, reinterpret
 
 __version__ = "0.1.0"
 
 #: Public names that live where importing them is not free, and where.
 _LAZY = {
+    "AutotuneError": "runtime.errors",
+    "Autotuner": "runtime.autotuner",
+    "Config": "runtime.autotuner",
+    "Heuristics": "runtime.autotuner",
+    "InterpreterError": "runtime.errors",
+    "MockTensor": "runtime.standins",
+    "OutOfResources": "runtime.errors",
+    "TensorWrapper": "runtime.standins",
+    "autotune": "runtime.autotuner",
+    "constexpr_function": "language",
+    "heuristics": "runtime.autotuner",
+    "install_as_triton": "dropin.install",
+    "must_use_result": "language",
+    "reinterpret": "runtime.standins",
+    "set_allocator": "dropin.allocation",
+    "uninstall_as_triton": "dropin.install",
     "config": "plugins.selection",
     "explain": "plugins.selection",
     "refresh_backends": "plugins.selection",
     "register_backend": "plugins.selection",
     "use_backend": "plugins.selection",
+}
+
+#: Modules that are attributes, as Triton's are, and where they are.
+_MODULES = {
+    "backends": "dropin.backends",
+    "compiler": "dropin.compiler",
+    "knobs": "dropin.knobs",
+    "language": "language",
+    "runtime": "runtime",
+    "testing": "testing",
+    "tools": "dropin.tools",
 }
 
 
@@ -54,18 +88,25 @@ def next_power_of_2(n: int) -> int:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in _LAZY:
         value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        value = import_module(f".{_MODULES[name]}", __name__)
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
-    "ASTFrontendError", "ArgumentError", "CompilationError", "CompiledOnlyWarning", "GridError",
-    "JITFunction", "KernelTypeError", "MytritonError", "VerificationError", "__version__", "cdiv",
-    "config", "explain", "jit", "language", "next_power_of_2", "refresh_backends",
-    "register_backend", "use_backend",
+    "ASTFrontendError", "ArgumentError", "AutotuneError", "Autotuner", "CompilationError",
+    "CompiledOnlyWarning", "Config", "GridError", "Heuristics", "InterpreterError", "JITFunction",
+    "KernelInterface", "KernelTypeError", "MockTensor", "MytritonError", "OutOfResources",
+    "TensorWrapper", "VerificationError", "__version__", "autotune", "backends", "cdiv", "compiler",
+    "config", "explain", "heuristics", "install_as_triton", "jit", "knobs", "language",
+    "next_power_of_2", "refresh_backends", "register_backend", "reinterpret", "runtime",
+    "set_allocator", "testing", "tools", "uninstall_as_triton", "use_backend",
 ]  # fmt: skip

@@ -1,12 +1,12 @@
 """Which mapping to threads a kernel gets: one thread per element, as in the articles, unless the user
-names ``num_warps`` or a block is larger than a thread block."""
+names ``num_warps``, a block is larger than a thread block, or there is a matrix product."""
 
 from __future__ import annotations
 
 import os
 from types import MappingProxyType
 
-from mytriton.plugin_api import LaunchSpec, MytritonError, Source, SSAFunction, largest_block
+from mytriton.plugin_api import LaunchSpec, MytritonError, Source, SSAFunction, largest_block, walk
 from mytriton_cuda_info import INFO
 
 from .emit import MAX_THREADS, Emitted, emit, emit_blocked
@@ -23,7 +23,8 @@ def choose(function: SSAFunction, launch: LaunchSpec) -> str:
         raise MytritonError(f"MYTRITON_CUDA_MAPPING must be element or blocked, got {wanted!r}")
     if wanted == "blocked" or "num_warps" in launch.options:
         return "blocked"
-    return "blocked" if largest_block(function) > MAX_THREADS else "element"
+    product = any(item.opcode == "dot" for item in walk(function.body))
+    return "blocked" if product or largest_block(function) > MAX_THREADS else "element"
 
 
 def write(function: SSAFunction, launch: LaunchSpec, mapping: str) -> Emitted:

@@ -1,6 +1,8 @@
-"""What the tests of the GPU backend share: kernels to text, to PTX, to a cubin."""
+"""What the tests of the GPU backend share: kernels to text, to PTX, to a cubin, to numbers."""
 
+import importlib.util
 import os
+from pathlib import Path
 
 import pytest
 
@@ -46,3 +48,14 @@ def ptxas():
     if program is None:
         pytest.skip("ptxas is not installed (nvidia-cuda-nvcc-cu12)")
     return lambda text, chip: assemble(text.encode(), chip, program)[1]
+
+
+@pytest.fixture(scope="session")
+def both(bindings):
+    """Run SSA text on the emulator and on the interpreter; the arguments after each."""
+    pytest.importorskip("mytriton_testkit.ptx")
+    place = Path(__file__).with_name("emulation.py")
+    spec = importlib.util.spec_from_file_location("emulation", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.both

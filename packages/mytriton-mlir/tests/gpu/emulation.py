@@ -3,7 +3,7 @@
 import numpy as np
 
 from mytriton.plugin_api import PointerType
-from mytriton.runtime.arguments import array_view
+from mytriton.runtime.arguments import array_view, launch_value
 from mytriton_mlir.gpu.launch import memref_arguments
 
 
@@ -37,6 +37,34 @@ def run(source, image, function, arguments, grid):
         raw = device.download(buffer, np.uint8)
         base[...] = raw.view(base.dtype).reshape(base.shape)
     return counters
+
+
+def both(text, arguments, grid=(1,)):
+    """The arguments after a run of SSA text on the emulator, and after one on the interpreter.
+    Arrays of bit patterns stand for the types NumPy lacks."""
+    from mytriton.interpreter.backend import InterpretedKernel
+    from mytriton.ir.parser import parse
+    from mytriton.verify.verifier import verify
+    from mytriton_mlir.gpu import backend, launch
+
+    function = parse(text)
+    verify(function)
+    source = backend.mytriton_lower(function, None)
+    there, here = (
+        {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
+        for _ in range(2)
+    )
+    run(source, launch.compile_source(source), function, there, grid)
+    values = [_value(here[param.name], param.ty) for param in function.params]
+    InterpretedKernel(function, False).launch((*grid, 1, 1)[:3], values)
+    return there, here
+
+
+def _value(argument, ty):
+    value = launch_value(argument)
+    if isinstance(ty, PointerType):
+        value.dtype = ty.element
+    return value
 
 
 def _owner(array):

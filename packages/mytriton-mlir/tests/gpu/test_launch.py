@@ -267,12 +267,13 @@ def test_cache_key(recorder):
 
 def test_the_table_is_what_can_be_lowered():
     from mytriton.plugin_api import all_ops
+    from mytriton_mlir.gpu.kernel import REGIONS
     from mytriton_mlir.gpu.lowerings import LOWERINGS
     from mytriton_mlir_gpu_info import INFO
 
     declared = {f for f, c in INFO.capabilities.items() if c.state == "yes"}
-    lowered = {op.feature_id for op in all_ops() if op.name in LOWERINGS}
-    of_ops = {f for f in declared if f.startswith(("op.", "reduce."))}
+    names = {*LOWERINGS, *REGIONS, "for"}
+    lowered = {op.feature_id for op in all_ops() if op.name in names}
+    of_ops = {f for f in declared if f.startswith(("op.", "reduce.", "control."))}
     assert of_ops == lowered
-    assert "control.for" in declared
     assert isinstance(INFO, BackendInfo)

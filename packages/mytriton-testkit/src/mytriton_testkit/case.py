@@ -10,7 +10,7 @@ import numpy as np
 
 LEVELS = ("core", "standard", "extended")
 #: Editions in order; a new case enters in a new edition and never disturbs an older one.
-EDITIONS = ("2026.1",)
+EDITIONS = ("2026.1", "2026.2")
 
 
 @dataclass(frozen=True)

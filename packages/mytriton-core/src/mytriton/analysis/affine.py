@@ -90,8 +90,8 @@ class Linear:
 
     base: Scalar
     strides: tuple[Scalar, ...] = ()
-    #: What the offset is counted from: a pointer parameter, or a scalar pointer without a form of
-    #: its own (one that a loop exchanges for another).
+    #: What the offset is counted from: a pointer parameter, or a pointer without a form of its own:
+    #: a scalar one that a loop exchanges for another, or a block whose lanes a loop moves together.
     root: Param | SSAValue | None = None
 
     @property
@@ -216,7 +216,7 @@ def _arange(op: SSAOp, found: Affine) -> Linear | None:
 
 def _expand_dims(op: SSAOp, found: Affine) -> Linear | None:
     form, axis = found.of(op.operands[0]), op.attrs["axis"]
-    if form is None:
+    if form is None or (form.root is not None and shape_of(form.root.ty)):
         return None
     return Linear(form.base, (*form.strides[:axis], 0, *form.strides[axis:]), form.root)
 
@@ -244,6 +244,17 @@ def _cast(op: SSAOp, found: Affine) -> Linear | None:
     return form if form is not None and form.strides and widens and dtype.bits > 32 else None
 
 
+def _broadcast(op: SSAOp, found: Affine) -> Linear | None:
+    return _stretched(found.of(op.operands[0]), len(op.attrs["shape"]))
+
+
+def _trans(op: SSAOp, found: Affine) -> Linear | None:
+    form = found.of(op.operands[0])
+    if form is None or (form.root is not None and shape_of(form.root.ty)):
+        return None
+    return Linear(form.base, tuple(form.strides[k] for k in op.attrs["order"]), form.root)
+
+
 def _no_form(op: SSAOp, found: Affine) -> Linear | None:
     return None
 
@@ -252,6 +263,7 @@ def _no_form(op: SSAOp, found: Affine) -> Linear | None:
 _RULES: dict[str, Callable[[SSAOp, Affine], Linear | None]] = {
     "add": _sum(add), "addptr": _sum(add), "sub": _sum(sub), "mul": _product, "arange": _arange,
     "expand_dims": _expand_dims, "zeros": _zeros, "full": _full, "cast": _cast,
+    "broadcast": _broadcast, "trans": _trans,
     "and": _no_form, "cmp_lt": _no_form, "cmp_le": _no_form, "cmp_gt": _no_form, "cmp_ge": _no_form,
 }  # fmt: skip
 
@@ -305,6 +317,8 @@ def _loop(loop: SSAForRange, found: Affine) -> None:
     assumed: dict[int, Linear] = {}
     for arg, start in zip(loop.carried_args, loop.carried_inputs):
         form = found.of(start)
+        if form is None and is_pointer(arg.ty) and isinstance(start, SSAValue):
+            form = Linear(0, (0,) * len(shape_of(arg.ty)), start)
         if form is not None and (shape_of(arg.ty) or is_pointer(arg.ty)):
             assumed[arg.id] = Linear(BaseOf(arg), form.strides, form.root)
     while True:

@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ``--help`` ``SystemExit(0)``, as argparse does."""
     import argparse
 
-    from . import backends, cache, doctor, explain, info
+    from . import backends, cache, doctor, explain, info, inspect
 
     parser = argparse.ArgumentParser(
         prog="mytriton",
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="store_true", help="print the version of mytriton-core")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for module in (backends, doctor, explain, info, cache):
+    for module in (backends, doctor, explain, inspect, info, cache):
         sub = module.add(commands)
         sub.epilog = EPILOG
         sub.formatter_class = argparse.RawDescriptionHelpFormatter

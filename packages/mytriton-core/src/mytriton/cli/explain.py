@@ -17,6 +17,13 @@ def add(commands: Any) -> argparse.ArgumentParser:
         description="Compile a kernel for described arguments and show what selection makes of it."
         " The file is imported (not as __main__); nothing is launched.",
     )
+    add_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What says which kernel is meant, and for which launch."""
     parser.add_argument("kernel", metavar="FILE:KERNEL", help="file.py:name of the kernel")
     parser.add_argument(
         "--arg", action="append", default=[], metavar="NAME=WHAT",
@@ -32,8 +39,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--grid", metavar="X[,Y[,Z]]", help="the grid, where limits matter")
     parser.add_argument("--backend", metavar="NAME", help="as kernel.with_backend(NAME) would")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser
 
 
 class UsageError(Exception):

@@ -17,7 +17,9 @@ class Settings:
         self._group = group
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"triton.knobs.{self.__dict__.get('_group', '')} has no setting {name!r} here")
+        raise AttributeError(
+            f"triton.knobs.{self.__dict__.get('_group', '')} has no setting {name!r} here"
+        )
 
 
 class Autotuning(Settings):

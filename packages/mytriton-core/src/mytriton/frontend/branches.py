@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OpRuleError
-from ..ir.expr import If, LoopResult, Node
-from ..ir.types import BOOL, is_pointer, scalar_of, shape_of
+from ..ir.expr import If, LoopCarry, LoopResult, Node, Param
+from ..ir.types import BOOL, I32, PointerType, is_pointer, scalar_of, shape_of
 from ..language.symbolic import CONTROL_FLOW, binary, literal, tensor, unary
+from .literals import settle
 from .merge import (
     MISSING,
     Poison,
@@ -41,8 +42,6 @@ def to_condition(tracer: Tracer, value: Any, node: ast.AST) -> tensor:
         raise tracer.error(
             f"{CONTROL_FLOW.format(ty=value.type)}; choose between blocks with tl.where", node
         )
-    if is_pointer(value.type):
-        raise tracer.error("a pointer is never None when the kernel runs: test 'is not None'", node)
     with tracer.at(node):
         return truth(value)
 
@@ -56,33 +55,53 @@ def truth(value: Any) -> tensor:
     return value if scalar_of(value.type) == BOOL else binary("!=", value, 0)
 
 
-def visit_if(tracer: Tracer, node: ast.If) -> None:
+def visit_if(tracer: Tracer, node: ast.If, last: bool = False) -> None:
+    """``last``: the function ends with this statement (see ``run_body``)."""
     test = tracer.visit(node.test)
-    if not isinstance(test, tensor):
-        tracer.body(node.body if tracer.decide(test, node.test) else node.orelse)
+    if (truth := static_truth(tracer, test, node.test)) is not None:
+        run_body(tracer, node.body if truth else node.orelse, last)
         return
     condition = to_condition(tracer, test, node.test)
-    branch(tracer, node, condition, node.body, node.orelse)
+    branch(tracer, node, condition, node.body, node.orelse, last)
+
+
+def static_truth(tracer: Tracer, value: Any, node: ast.AST) -> bool | None:
+    """Whether a condition holds, as far as that is known while tracing. A pointer argument is never
+    null (an argument that is ``None`` is no pointer), so ``if bias_ptr:`` is known too."""
+    if not isinstance(value, tensor):
+        return tracer.decide(value, node)
+    return True if isinstance(value.type, PointerType) else None
 
 
 def branch(
-    tracer: Tracer, node: ast.AST, condition: tensor, then: list[ast.stmt], other: list[ast.stmt]
-) -> None:
+    tracer: Tracer, node: ast.AST, condition: tensor, then: list[ast.stmt], other: list[ast.stmt],
+    last: bool = False,
+) -> None:  # fmt: skip
     """Trace both sides of a runtime ``if`` and merge what they leave."""
     words = (f"the branch at line {_line(then, node)}", f"the branch at line {_line(other, node)}")
     if not other:
         words = (words[0], "the case that skips it")
-    run = [(lambda s=s: tracer.body(s)) for s in (then, other)]
-    sides = _trace_sides(tracer, node, run, words)
-    (env_a, scope_a), (env_b, scope_b) = sides
+    run = [(lambda s=s: run_body(tracer, s, last)) for s in (then, other)]
+    _branch(tracer, node, condition, run, words, last)
+
+
+def _branch(
+    tracer: Tracer, node: ast.AST, condition: tensor, run: Sequence[Callable[[], Any]],
+    words: Sequence[str], last: bool,
+) -> None:  # fmt: skip
+    (then, scope_a), (other, scope_b) = _trace_sides(tracer, node, run, words)
     names = [
         n
-        for n in {**env_a.env, **env_b.env}
-        if env_a.env.get(n, MISSING) is not env_b.env.get(n, MISSING)
+        for n in {**then.env, **other.env}
+        if then.env.get(n, MISSING) is not other.env.get(n, MISSING)
     ]
-    merger = _Merger(tracer, env_a, env_b)
+    if last:  # nobody reads a name after the end of the function
+        names = [] if tracer.kernel else [n for n in names if n in (RETURNED, RESULT)]
+    merger = _Merger(tracer, then, other)
     merged = {name: merger.name(name) for name in names}
     results = _finish(tracer, node, condition, (scope_a, scope_b), merger.outputs)
+    # Names the sides agree on may be new: both bound them to one value.
+    tracer.env.update({n: v for n, v in then.env.items() if other.env.get(n, MISSING) is v})
     tracer.env.update(
         {
             name: value.place(results) if isinstance(value, _Placed) else value
@@ -160,24 +179,21 @@ class _Merger:
         return _Placed(a, parts)
 
     def _incomplete(self, name: str, a: Any, b: Any) -> Any:
+        for value in (a, b):
+            if isinstance(value, Poison) and value is not MISSING:
+                return value
         if name == RETURNED:
-            return self._returned(a, b)
+            return _Placed(None, [self._leaf(*(False if x is MISSING else x for x in (a, b)))])
         if name == RESULT:
             return self._result(a, b)
         if a is MISSING:
             return lacking(name, self.other, self.then)
-        if b is MISSING:
-            return lacking(name, self.then, self.other)
-        return a if isinstance(a, Poison) else b
-
-    def _returned(self, a: Any, b: Any) -> Any:
-        parts = [self._leaf(*(False if x is MISSING else x for x in (a, b)))]
-        return _Placed(None, parts)
+        return lacking(name, self.then, self.other)
 
     def _result(self, a: Any, b: Any) -> Any:
         """A side that did not return has no result yet: it hands out zeros nobody reads."""
         value = b if a is MISSING else a
-        zeros = rebuild(value, (zero_like(leaf) for leaf in leaves(value)))
+        zeros = rebuild(value, (unread(self.tracer, leaf) for leaf in leaves(value)))
         pair = (zeros, b) if a is MISSING else (a, zeros)
         parts = [
             x if same(x, y) else self._leaf(x, y) for x, y in zip(*map(leaves, pair), strict=True)
@@ -196,17 +212,41 @@ class _Merger:
         return _Slot(len(self.outputs[0]) - 1)
 
 
-def zero_like(leaf: Any) -> Any:
+def unread(tracer: Tracer, leaf: Any) -> Any:
     """A leaf of the type of ``leaf`` that nobody reads."""
     if not isinstance(leaf, tensor):
         return leaf
-    if is_pointer(leaf.type):
-        return leaf
     from ..language import core
 
-    ty = scalar_of(leaf.type)
     shape = shape_of(leaf.type)
+    if is_pointer(leaf.type):
+        root = _argument(leaf.expr)
+        if root is None:
+            line = tracer.lines.get(RESULT, 0)
+            raise OpRuleError(
+                f"the pointer returned at line {line} is not returned on every path; assign it to a name "
+                "and return that at the end"
+            )
+        return binary("+", tensor(root), core.zeros(shape, I32)) if shape else tensor(root)
+    ty = scalar_of(leaf.type)
     return core.zeros(shape, ty) if shape else tensor(literal(False if ty.is_bool() else 0, ty))
+
+
+def _argument(node: Any) -> Param | None:
+    """The kernel argument a pointer is computed from."""
+    while not isinstance(node, Param):
+        if isinstance(node, LoopCarry):
+            node = node.initial
+        elif isinstance(node, LoopResult):
+            loop = node.loop
+            values = loop.then_outputs if isinstance(loop, If) else loop.carried_inputs
+            node = values[node.index]
+        else:
+            found = [o for o in node.operands if o is not None and is_pointer(o.type)]
+            if not found:
+                return None
+            node = found[0]
+    return node
 
 
 def _structure(value: Any) -> Any:
@@ -228,8 +268,8 @@ def _finish(
 
 def visit_ifexp(tracer: Tracer, node: ast.IfExp) -> Any:
     test = tracer.visit(node.test)
-    if not isinstance(test, tensor):
-        return tracer.visit(node.body if tracer.decide(test, node.test) else node.orelse)
+    if (known := static_truth(tracer, test, node.test)) is not None:
+        return tracer.visit(node.body if known else node.orelse)
     if shape_of(test.type):
         raise tracer.error(
             f"only scalar conditions in IfExp are supported, got {test.type}; use tl.where", node
@@ -267,6 +307,8 @@ def visit_boolop(tracer: Tracer, node: ast.BoolOp) -> Any:
     value: Any = wants
     for part in node.values:
         value = tracer.visit(part)
+        if isinstance(value, tensor) and isinstance(value.type, PointerType):
+            value = True
         with tracer.at(part):
             if isinstance(value, tensor):
                 held = truth(value) if held is None else binary(symbol, held, truth(value))
@@ -295,9 +337,8 @@ def conjunction(a: Any, b: Any) -> Any:
 
 
 def visit_not(tracer: Tracer, value: Any, node: ast.AST) -> Any:
-    if isinstance(value, tensor):
-        return unary("~", truth(value))
-    return not tracer.decide(value, node)
+    known = static_truth(tracer, value, node)
+    return unary("~", truth(value)) if known is None else not known
 
 
 # -- early return -------------------------------------------------------------------------------
@@ -318,18 +359,22 @@ def returns(statements: Sequence[ast.stmt]) -> bool:
     return any(isinstance(n, ast.Return) for s in statements for n in ast.walk(s))
 
 
-def run_body(tracer: Tracer, statements: list[ast.stmt]) -> None:
+def run_body(tracer: Tracer, statements: list[ast.stmt], last: bool = False) -> None:
     """Visit statements in order, up to a return. After a branch that may have returned, the rest runs
-    only where it did not."""
+    only where it did not. ``last``: the function ends with these statements, so that nobody reads
+    names after them."""
     for k, statement in enumerate(statements):
         rest = statements[k + 1 :]
-        if isinstance(statement, ast.If) and rest and _take_rest(tracer, statement, rest):
-            return
-        tracer.visit(statement)
+        if isinstance(statement, ast.If):
+            if rest and _take_rest(tracer, statement, rest, last):
+                return
+            visit_if(tracer, statement, last and not rest)
+        else:
+            tracer.visit(statement)
         if has_returned(tracer) is True:
             return
         if has_returned(tracer) is not False and rest:
-            guarded(tracer, rest)
+            guarded(tracer, rest, last)
             return
 
 
@@ -338,33 +383,40 @@ def has_returned(tracer: Tracer) -> Any:
     return tracer.env.get(RETURNED, False)
 
 
-def guarded(tracer: Tracer, statements: list[ast.stmt]) -> None:
+def guarded(tracer: Tracer, statements: list[ast.stmt], last: bool = False) -> None:
     """Run ``statements`` where the function has not returned yet."""
     flag = has_returned(tracer)
     if flag is False:
-        run_body(tracer, statements)
+        run_body(tracer, statements, last)
     elif isinstance(flag, tensor) and statements:
         with tracer.at(statements[0]):
             going = unary("~", flag)
-        branch(tracer, statements[0], going, statements, [])
+
+        def proceed() -> None:
+            tracer.env[RETURNED] = False
+            run_body(tracer, statements, last)
+
+        def stop() -> None:
+            tracer.env[RETURNED] = True
+
+        words = (f"the statements from line {statements[0].lineno} on", "the case that returned")
+        _branch(tracer, statements[0], going, (proceed, stop), words, last)
 
 
-def _take_rest(tracer: Tracer, node: ast.If, rest: list[ast.stmt]) -> bool:
+def _take_rest(tracer: Tracer, node: ast.If, rest: list[ast.stmt], last: bool) -> bool:
     """``if c: ...; return`` followed by more: what follows is the other side. True when done."""
     ends, other_ends = terminates(node.body), terminates(node.orelse)
     if not (ends or other_ends):
         return False
     test = tracer.visit(node.test)
-    if not isinstance(test, tensor):
-        chosen, ended = (
-            (node.body, ends) if tracer.decide(test, node.test) else (node.orelse, other_ends)
-        )
-        run_body(tracer, chosen if ended else [*chosen, *rest])
+    if (known := static_truth(tracer, test, node.test)) is not None:
+        chosen, ended = (node.body, ends) if known else (node.orelse, other_ends)
+        run_body(tracer, chosen if ended else [*chosen, *rest], last)
         return True
     condition = to_condition(tracer, test, node.test)
     then = node.body if ends else [*node.body, *rest]
     other = node.orelse if other_ends else [*node.orelse, *rest]
-    branch(tracer, node, condition, then, other)
+    branch(tracer, node, condition, then, other, last)
     return True
 
 
@@ -379,9 +431,10 @@ def visit_return(tracer: Tracer, node: ast.Return) -> None:
             node,
         )
     tracer.env[RETURNED] = True
-    if value is not None:
-        tracer.env[RESULT] = value
+    if not tracer.kernel:
+        tracer.env[RESULT] = settle(value)
         tracer.lines[RESULT] = node.lineno
+        tracer.returned = node
 
 
 __all__ = [

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CompilationError
 from ..language import core
-from ..language.compile_time import constexpr
+from ..language.compile_time import ConstexprFunction, constexpr
 from ..language.ranges import range as tl_range
 from ..language.ranges import static_range
 from ..language.symbolic import tensor
+from ..runtime.interface import KernelInterface
 from .dependencies import Opaque, function_fingerprint
 from .inline import inline
+from .literals import OPERAND_FUNCTIONS, operands, plain
 from .merge import leaves
 
 if TYPE_CHECKING:
@@ -71,8 +73,15 @@ def call(
         return _language(tracer, node, function, args, kwargs)
     if hasattr(function, "__mytriton_kernel__"):
         return inline(tracer, node, function, args, kwargs)
-    symbolic = any(isinstance(v, tensor) for v in leaves([*args, *kwargs.values()]))
+    found = [v for v in leaves([*args, *kwargs.values()]) if isinstance(v, tensor)]
+    symbolic = bool(found)
     name = getattr(function, "__name__", repr(function))
+    if isinstance(function, KernelInterface):
+        raise tracer.error(
+            f"{name} is wrapped in {type(function).__name__} and can only be launched; call a function "
+            "that is just @triton.jit",
+            node,
+        )
     if function is static_range or function is tl_range:
         raise tracer.error(f"tl.{name} only stands in the head of a for loop", node)
     if function is constexpr and symbolic:
@@ -81,6 +90,15 @@ def call(
         return _builtin(tracer, node, function, name, symbolic, args, kwargs)
     if isinstance(function, types.MethodType) and isinstance(function.__self__, tensor):
         return _language(tracer, node, function, args, kwargs)
+    args, kwargs = plain(args), plain(kwargs)
+    if isinstance(function, ConstexprFunction):
+        if symbolic:
+            raise tracer.error(
+                f"{name} is a constexpr_function and takes compile-time values, got a runtime value of "
+                f"{found[0].type}",
+                node,
+            )
+        return _run(tracer, node, function, args, kwargs)
     if isinstance(function, types.FunctionType):
         return _macro(tracer, node, function, args, kwargs)
     if not callable(function):
@@ -98,6 +116,11 @@ def _language(
     tracer: Tracer, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]
 ) -> Any:
     """A function of the language. Functions it is given (``tl.reduce``) are inlined from here."""
+    if getattr(function, "__name__", "") in OPERAND_FUNCTIONS:
+        found = operands([*args, *kwargs.values()])
+        args, kwargs = found[: len(args)], dict(zip(kwargs, found[len(args) :], strict=True))
+    else:
+        args, kwargs = plain(args), plain(kwargs)
     builder = tracer.builder
     outer = builder.inline
     builder.inline = lambda inner, values: inline(tracer, node, inner, values, {})
@@ -144,11 +167,12 @@ def _builtin(
     ):
         return function(*args, **kwargs)
     if name in ("isinstance", "type"):
-        return function(*args, **kwargs)
+        return function(*plain(args), **kwargs)
     if name == "sum" and isinstance(args[0], (tuple, list)):
         return function(*args, **kwargs)  # adds one by one
     if name in _RUNTIME and not kwargs:
         values = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+        values = operands(values)
         return _fold_runtime(getattr(core, _RUNTIME[name]), values)
     hint = _HINTS.get(name, "")
     raise tracer.error(f"the builtin {name} only takes compile-time values here{hint}", node)
@@ -172,6 +196,10 @@ def _macro(
             function_fingerprint(function)
         except Opaque:
             tracer.environment.opaque = True
+    return _run(tracer, node, function, args, kwargs)
+
+
+def _run(tracer: Tracer, node: ast.Call, function: Any, args: Any, kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
     except CompilationError:

@@ -11,6 +11,7 @@ from ..ir.expr import LoopCarry, LoopResult, Node
 from ..ir.types import ScalarType, Type
 from ..language.symbolic import is_literal, literal, operand, tensor
 from .merge import Poison, is_runtime, leaves, literal_fits, rebuild, same
+from .statements import says_constexpr
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -164,14 +165,16 @@ def names_of(target: ast.expr) -> list[str]:
 
 
 def assigned_names(statements: Sequence[ast.stmt]) -> list[str]:
-    """Names the statements assign, in source order, nested blocks included."""
+    """Names the statements assign, in source order, nested blocks included. A ``tl.constexpr`` of the
+    body is set anew in each trip: it is not one of them."""
     names: dict[str, None] = {}
     # ast.walk goes breadth first; source order needs a depth-first walk.
     stack: list[ast.AST] = list(reversed(statements))
     while stack:
         node = stack.pop()
-        for target in targets(node):
-            names.update(dict.fromkeys(names_of(target)))
+        if not (isinstance(node, ast.AnnAssign) and says_constexpr(node.annotation)):
+            for target in targets(node):
+                names.update(dict.fromkeys(names_of(target)))
         inner = [*getattr(node, "body", []), *getattr(node, "orelse", [])]
         if isinstance(node, (ast.For, ast.While, ast.If)):
             stack.extend(reversed(inner))

@@ -12,7 +12,11 @@ import struct
 import types
 from typing import Any
 
+from ..ir.types import BlockType, PointerType, ScalarType
+
 _MISSING = object()
+
+TYPES = (ScalarType, PointerType, BlockType)
 
 #: Types whose objects cannot change in place: one that is still there is the same.
 SETTLED = (types.ModuleType, type, int, float, str, bytes, bool, type(None))
@@ -211,6 +215,8 @@ class Environment:
     def attribute(self, owner: Any, name: str) -> Any:
         """``owner.name``, noted as read."""
         value = getattr(owner, name)
+        if isinstance(owner, (tuple, *TYPES)) or hasattr(type(owner), "__mytriton_runtime__"):
+            return value  # a value of the kernel's own, or one that never changes
         if not isinstance(owner, (types.ModuleType, type)) and not _atomic(owner):
             # A property may compute anything.
             self.opaque = self.opaque or isinstance(getattr(type(owner), name, None), property)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ASTFrontendError, Span
+from ..language.compile_time import unwrap
 from ..language.symbolic import tensor
-from ..runtime.binder import is_constexpr
 from .branches import RESULT, RETURNED, has_returned
 from .dependencies import Environment
+from .literals import known, plain
 from .merge import Poison
 from .source import KernelSource
 
@@ -36,7 +36,7 @@ def inline(
                 f"recursion is not supported: {function.__name__} calls itself", node
             )
         seen = seen.caller
-    env = _bind(tracer, node, kernel.source, args, kwargs)
+    env = _bind(tracer, node, kernel, args, kwargs)
     inner = _tracer(tracer, node, kernel.source, env)
     before = tracer.builder.span
     try:
@@ -60,6 +60,7 @@ class CalledSource(KernelSource):
     def __init__(self, source: KernelSource, call: Span) -> None:
         super().__init__(source.function, source.filename, source.lines)
         self.node = source.parse()
+        self._locals = source.locals()
         self.call = call
         self._called: dict[ast.AST, Span] = {}
 
@@ -71,37 +72,41 @@ class CalledSource(KernelSource):
 
 
 def _bind(
-    tracer: Tracer, node: ast.AST, source: KernelSource, args: list[Any], kwargs: dict[str, Any]
+    tracer: Tracer, node: ast.AST, kernel: Any, args: list[Any], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    function = source.function
+    function = kernel.source.function
+    signature = kernel.binder.signature
     try:
-        signature = inspect.signature(function)
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise tracer.error(f"{function.__name__}: {error}", node) from None
+        raise tracer.error(f"{function.__name__}{signature}: {error}", node) from None
     bound.apply_defaults()
-    for name, parameter in signature.parameters.items():
-        value = bound.arguments[name]
-        if isinstance(value, tensor) and is_constexpr(parameter.annotation, function):
-            raise tracer.error(
-                f"{function.__name__}: the parameter {name!r} is tl.constexpr and needs a compile-time "
-                f"value, got a runtime value of {value.type}",
-                node,
-            )
-    from ..language.compile_time import unwrap
+    return {
+        name: _argument(tracer, node, kernel, name, value)
+        for name, value in bound.arguments.items()
+    }
 
-    return {name: unwrap(value) for name, value in bound.arguments.items()}
+
+def _argument(tracer: Tracer, node: ast.AST, kernel: Any, name: str, value: Any) -> Any:
+    if name not in kernel.binder.constexprs:
+        return known(value)
+    if isinstance(value, tensor):
+        raise tracer.error(
+            f"{kernel.__name__}: the parameter {name!r} is tl.constexpr and needs a compile-time value, "
+            f"got a runtime value of {value.type}",
+            node,
+        )
+    return plain(unwrap(value))
 
 
 def _result(tracer: Tracer, node: ast.AST, inner: Tracer, name: str) -> Any:
     value = inner.env.get(RESULT)
-    if value is None:
-        return None
+    where = inner.returned or node
     if isinstance(value, Poison):
-        raise tracer.error(_renamed(value.message, name), node)
-    if has_returned(inner) is not True and RETURNED in inner.env:
-        raise tracer.error(
-            f"{name} returns a value on some paths only; return one on every path", node
+        raise inner.error(_renamed(value.message, name), where)
+    if value is not None and has_returned(inner) is not True:
+        raise inner.error(
+            f"{name} returns a value on some paths only; return one on every path", where
         )
     return value
 

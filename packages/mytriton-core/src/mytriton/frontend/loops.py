@@ -15,6 +15,7 @@ from ..language.ranges import static_range
 from ..language.symbolic import as_type, binary, is_literal, literal, tensor, unary
 from .branches import RETURNED, guarded, has_returned, returns, run_body, to_condition
 from .carry import Carried, Retype, assigned_names
+from .literals import plain, settle
 from .scopes import close_structured, listed
 
 if TYPE_CHECKING:
@@ -69,7 +70,10 @@ def visit_for(tracer: Tracer, node: ast.For) -> None:
         raise tracer.error("only a simple name is supported as loop target", node)
     head = _head(tracer, node, node.target.id)
     if head.unrolls():
-        unroll(tracer, node, range(*head.bounds))
+        items: Sequence[Any] = range(*head.bounds)
+        if not head.static:  # the index of a loop that runs is an i32, not a constexpr
+            items = [settle(item) for item in items]
+        unroll(tracer, node, items)
         return
     types: dict[tuple[str, int], ScalarType] = {}
     for _ in range(RETRIES):
@@ -104,7 +108,7 @@ def _head(tracer: Tracer, node: ast.For, name: str) -> Head:
     iterator = node.iter
     assert isinstance(iterator, ast.Call)
     function = tracer.visit(iterator.func)
-    args, kwargs = tracer.arguments(iterator)
+    args, kwargs = map(plain, tracer.arguments(iterator))
     for keyword in list(kwargs):
         if function is tl_range and keyword in RANGE_OPTIONS:
             del kwargs[keyword]
@@ -172,15 +176,6 @@ def unroll(tracer: Tracer, node: ast.For, items: Sequence[Any]) -> None:
         tracer.env[name] = before
     elif name is not None:
         tracer.env.pop(name, None)
-
-
-def bound_names(function: ast.FunctionDef) -> dict[str, int]:
-    """Names a function binds by assignment or as loop targets, with the line of the first."""
-    found: dict[str, int] = {}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found[node.id] = min(node.lineno, found.get(node.id, node.lineno))
-    return found
 
 
 def _assigned(tracer: Tracer, node: ast.For | ast.While) -> list[str]:

@@ -14,6 +14,7 @@ from ..errors import OpRuleError, Span
 from ..ir.promote import check_literal, literal_type
 from ..ir.types import ScalarType, Type
 from ..language.symbolic import is_literal, tensor
+from .literals import plain
 
 
 class Poison:
@@ -55,6 +56,7 @@ def same(a: Any, b: Any) -> bool:
     """Whether two leaves are one compile-time value (``1``, ``1.0`` and ``True`` differ)."""
     if a is b:
         return True
+    a, b = plain(a), plain(b)
     if isinstance(a, (tensor, Poison)) or isinstance(b, (tensor, Poison)) or type(a) is not type(b):
         return False
     if isinstance(a, float):

@@ -29,12 +29,20 @@ class KernelSource:
     lines: list[str]
     node: ast.FunctionDef = field(init=False)
     _spans: dict[ast.AST, Span] = field(default_factory=dict, repr=False)
+    _locals: frozenset[str] | None = field(default=None, repr=False)
 
     def parse(self) -> ast.FunctionDef:
         """The function's syntax tree (parsed on first use)."""
         if not hasattr(self, "node"):
             self.node = _find(self)
         return self.node
+
+    def locals(self) -> frozenset[str]:
+        """Every name the function assigns, as a loop target or otherwise."""
+        if self._locals is None:
+            names = (n for n in ast.walk(self.parse()) if isinstance(n, ast.Name))
+            self._locals = frozenset(n.id for n in names if isinstance(n.ctx, ast.Store))
+        return self._locals
 
     def text(self) -> str:
         """The source text of the function, decorators included."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OpRuleError
@@ -34,8 +35,46 @@ def unpack(tracer: Tracer, target: ast.Tuple | ast.List, value: Any, node: ast.A
 
 def says_constexpr(annotation: ast.expr) -> bool:
     """Whether the annotation of a local is ``tl.constexpr``."""
-    text = ast.unparse(annotation)
-    return text.split(".")[-1].strip("'\"") == "constexpr"
+    if isinstance(annotation, ast.Subscript):
+        annotation = annotation.value
+    if isinstance(annotation, ast.Constant):
+        return str(annotation.value).rpartition(".")[2].partition("[")[0] == "constexpr"
+    name = getattr(annotation, "attr", getattr(annotation, "id", ""))
+    return bool(name == "constexpr")
+
+
+def unbound(function: ast.FunctionDef, name: str, line: int) -> str:
+    """Why a local name has no value at ``line``."""
+    paths = [p for p in _paths(function) if _stores(p[-1], name)]
+    path = min(paths, key=lambda p: p[-1].lineno)  # type: ignore[attr-defined]
+    assigned = path[-1].lineno  # type: ignore[attr-defined]
+    loop = next((p for p in path if isinstance(p, (ast.For, ast.While))), None)
+    branch = next((p for p in reversed(path) if isinstance(p, ast.If)), None)
+    here = f"name {name!r} is not defined here: it is"
+    if loop is not None and (loop.end_lineno or 0) < line:
+        return (
+            f"{here} first assigned inside the loop at line {assigned} and does not outlive it; give it a "
+            "value before the loop"
+        )
+    if branch is not None and assigned < line:
+        return (
+            f"{here} only assigned at line {assigned}, in a branch that is not taken (the condition at line "
+            f"{branch.lineno} is known at compile time); give it a value before the branch"
+        )
+    return f"{here} first assigned at line {assigned}"
+
+
+def _stores(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+
+
+def _paths(function: ast.AST) -> Iterator[list[ast.AST]]:
+    """Every node of a function, with the nodes around it."""
+    stack: list[list[ast.AST]] = [[function]]
+    while stack:
+        path = stack.pop()
+        yield path
+        stack.extend([*path, child] for child in ast.iter_child_nodes(path[-1]))
 
 
 def visit_assert(tracer: Tracer, node: ast.Assert) -> None:

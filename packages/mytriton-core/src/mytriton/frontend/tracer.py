@@ -25,6 +25,7 @@ from ..language.compile_time import unwrap
 from ..language.symbolic import binary, is_literal, tensor, unary
 from . import branches, calls, loops, statements
 from .dependencies import Environment
+from .literals import SETTLED, beside, fold, known, plain, settle
 from .merge import Poison
 from .source import KernelSource
 
@@ -112,8 +113,8 @@ class Tracer:
         #: Local names: parameters and assignments.
         self.env: dict[str, Any] = dict(env)
         self.builder = builder
-        #: Every name the function assigns, with the line: such a name is never a global.
-        self.locals = loops.bound_names(source.parse())
+        #: Every name the function assigns: such a name is never a global.
+        self.locals = source.locals()
         #: Induction variables of open runtime loops.
         self.inductions: set[str] = set()
         #: The tracer that inlines this one's function.
@@ -124,6 +125,8 @@ class Tracer:
         self.in_loop = False
         #: Whether a side of a runtime branch is being traced.
         self.in_branch = False
+        #: The last ``return`` visited.
+        self.returned: ast.Return | None = None
         #: Line each name was last assigned at.
         self.lines: dict[str, int] = {}
         self._visitors: dict[type, Any] = {}
@@ -152,8 +155,8 @@ class Tracer:
         raise self.error(f"unsupported AST node: {name}{HINTS.get(name, '')}", node)
 
     def body(self, statements: list[ast.stmt]) -> None:
-        """Visit statements in order."""
-        branches.run_body(self, statements)
+        """Visit the statements of the function."""
+        branches.run_body(self, statements, last=True)
 
     def decide(self, value: Any, node: ast.AST) -> bool:
         """The truth of a compile-time value."""
@@ -189,7 +192,7 @@ class Tracer:
         statements.visit_raise(self, node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        value = self.visit(node.value)
+        value = settle(self.visit(node.value))
         for target in node.targets:
             self.assign(target, value, node)
 
@@ -198,12 +201,15 @@ class Tracer:
         if node.value is None:
             return  # a bare annotation leaves names alone
         value = self.visit(node.value)
-        if isinstance(value, tensor) and statements.says_constexpr(node.annotation):
+        if not statements.says_constexpr(node.annotation):
+            self.assign(target, settle(value), node)
+            return
+        if isinstance(value, tensor):
             raise self.error(
                 f"a tl.constexpr needs a compile-time value, got a runtime value of {value.type}",
                 node,
             )
-        self.assign(target, value, node)
+        self.assign(target, plain(value), node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
@@ -212,7 +218,7 @@ class Tracer:
         current = self.visit(ast.copy_location(ast.Name(target.id, ast.Load()), target))
         value = self.visit(node.value)
         with self.at(node):
-            self.assign(target, self.binary(node.op, current, value), node)
+            self.assign(target, settle(self.binary(node.op, current, value)), node)
 
     def assign(self, target: ast.expr, value: Any, node: ast.AST) -> None:
         """Bind a name, or the names of a tuple, to ``value``."""
@@ -264,13 +270,7 @@ class Tracer:
         return kind(value.message, self.span(node))
 
     def _unbound(self, name: str, line: int) -> str:
-        assigned = self.locals[name]
-        if assigned < line:
-            return (
-                f"name {name!r} is not defined here: it is first assigned inside the loop at line "
-                f"{assigned} and does not outlive it; give it a value before the loop"
-            )
-        return f"name {name!r} is not defined here: it is first assigned at line {assigned}"
+        return statements.unbound(self.source.parse(), name, line)
 
     def _unknown(self, name: str) -> str:
         close = difflib.get_close_matches(name, [*self.env, *self.environment.names()], n=1)
@@ -286,6 +286,8 @@ class Tracer:
         owner = self.visit(node.value)
         if is_literal(owner) and not hasattr(owner, node.attr):
             return statements.number_attribute(self, owner, node)
+        if node.attr == "value" and not isinstance(owner, tensor) and not hasattr(owner, "value"):
+            return owner  # as tl.constexpr has it
         with self.at(node):
             try:
                 return unwrap(self.environment.attribute(owner, node.attr))
@@ -310,18 +312,24 @@ class Tracer:
         """``lhs op rhs``: Python's meaning on compile-time values, the language's otherwise."""
         if type(op) not in _BINARY:
             raise OpRuleError(f"unsupported operator: {type(op).__name__}")
-        symbol, fold = _BINARY[type(op)]
-        if isinstance(lhs, tensor) or isinstance(rhs, tensor):
-            return binary(symbol, lhs, rhs)
-        return fold(lhs, rhs)
+        symbol, meaning = _BINARY[type(op)]
+        if isinstance(lhs, tensor):
+            return binary(symbol, lhs, beside(rhs, lhs, division=symbol in "/%"))
+        if isinstance(rhs, tensor):
+            return binary(symbol, beside(lhs, rhs, division=symbol in "/%"), rhs)
+        if lhs.__class__ in SETTLED or rhs.__class__ in SETTLED:
+            return fold(meaning, lhs, rhs)
+        return meaning(lhs, rhs)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         value = self.visit(node.operand)
-        symbol, fold = _UNARY[type(node.op)]
+        symbol, meaning = _UNARY[type(node.op)]
         with self.at(node):
             if isinstance(node.op, ast.Not):
                 return branches.visit_not(self, value, node)
-            return unary(symbol, value) if isinstance(value, tensor) else fold(value)
+            if isinstance(value, tensor):
+                return unary(symbol, value)
+            return fold(meaning, value) if value.__class__ in SETTLED else meaning(value)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         return branches.visit_boolop(self, node)
@@ -349,6 +357,7 @@ class Tracer:
         """One link of a comparison."""
         runtime = isinstance(lhs, tensor) or isinstance(rhs, tensor)
         if isinstance(op, (ast.Is, ast.IsNot)):
+            lhs, rhs = plain(lhs), plain(rhs)
             same = lhs is rhs or (
                 not runtime and is_literal(lhs) and type(lhs) is type(rhs) and lhs == rhs
             )
@@ -359,12 +368,14 @@ class Tracer:
             ):
                 raise OpRuleError("'in' only takes compile-time values")
             return (lhs in rhs) == isinstance(op, ast.In)
-        symbol, fold = _COMPARE[type(op)]
+        symbol, meaning = _COMPARE[type(op)]
         if not runtime:
-            return fold(lhs, rhs)
+            return meaning(lhs, rhs)
         if symbol in ("==", "!=") and any(isinstance(v, (str, type(None))) for v in (lhs, rhs)):
             return symbol == "!="  # a runtime value is no string and never None
-        return binary(symbol, lhs, rhs)
+        if isinstance(lhs, tensor):
+            return binary(symbol, lhs, beside(rhs, lhs))
+        return binary(symbol, beside(lhs, rhs), rhs)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         value = self.visit(node.value)
@@ -372,7 +383,7 @@ class Tracer:
         if not isinstance(value, (tensor, tuple, list, str, dict, range)):
             self.environment.opaque = True
         with self.at(node):
-            return unwrap(value[index])
+            return known(value[index])
 
     def _index(self, node: ast.expr, symbolic: bool) -> Any:
         if isinstance(node, ast.Tuple):
@@ -395,7 +406,7 @@ class Tracer:
         return calls.arguments(self, node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        return unwrap(calls.visit_call(self, node))
+        return known(calls.visit_call(self, node))
 
 
 def _ands(node: ast.expr) -> bool:

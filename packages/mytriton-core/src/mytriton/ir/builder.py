@@ -41,6 +41,8 @@ class Builder:
         #: Source position given to nodes that are built now.
         self.span: Span | None = None
         self._outer: Builder | None = None
+        #: Whether ``tl.device_assert`` is checked; set by the frontend.
+        self.debug: bool = False
         #: Calls a ``@triton.jit`` function with symbolic arguments; set by the frontend.
         self.inline: Callable[[Any, list[Any]], Any] | None = None
 

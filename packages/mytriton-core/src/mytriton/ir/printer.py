@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import Span
 from . import ops as _ops  # noqa: F401  (registers the operations)
 from .context import implied_types, implied_yields
 from .expr import Param
@@ -22,32 +23,35 @@ class SSAPrinter:
 
     def print_ops(self, items: Sequence[SSAItem]) -> str:
         """The listing: one line an operation, nested regions indented by two spaces."""
-        return "\n".join(self._lines(items))
+        return "\n".join(text for text, _ in self.rows(items))
 
-    def _lines(self, items: Sequence[SSAItem]) -> list[str]:
-        lines: list[str] = []
+    def rows(self, items: Sequence[SSAItem]) -> list[tuple[str, SSAItem]]:
+        """The lines of the listing, each with the item it belongs to."""
+        lines: list[tuple[str, SSAItem]] = []
         # An explicit stack: nesting depth must not meet Python's recursion limit.
-        stack: list[tuple[int, Any]] = [(0, item) for item in reversed(items)]
+        stack: list[tuple[int, Any, Any]] = [(0, item, None) for item in reversed(items)]
         while stack:
-            depth, item = stack.pop()
+            depth, item, owner = stack.pop()
             pad = "  " * depth
             if isinstance(item, str):
-                lines.append(pad + item)
+                lines.append((pad + item, owner))
                 continue
             head, tail = self._head(item)
             if not item.regions:
-                lines.append(pad + head)
+                lines.append((pad + head, item))
                 continue
-            todo: list[tuple[int, Any]] = []
+            todo: list[tuple[int, Any, Any]] = []
             for k, region in enumerate(item.regions):
                 opening = head if k == 0 else "} else {" if item.opcode == "if" else "} {"
-                todo.append((depth, opening))
-                todo.extend((depth + 1, line) for line in self._arguments(item, region))
-                todo.extend((depth + 1, inner) for inner in region.body)
+                todo.append((depth, opening, item))
+                todo.extend((depth + 1, line, item) for line in self._arguments(item, region))
+                todo.extend((depth + 1, inner, None) for inner in region.body)
                 if region.yields:
                     implied = implied_yields(item, len(region.yields))
-                    todo.append((depth + 1, "yield " + self._operands(region.yields, implied)))
-            todo.append((depth, tail))
+                    todo.append(
+                        (depth + 1, "yield " + self._operands(region.yields, implied), item)
+                    )
+            todo.append((depth, tail, item))
             stack.extend(reversed(todo))
         return lines
 
@@ -91,10 +95,15 @@ class SSAPrinter:
         return str(operand)
 
 
-def print_module(function: SSAFunction) -> str:
-    """The module form of a function, with a final newline."""
+def rows(function: SSAFunction) -> list[tuple[str, Span | None]]:
+    """The lines of the module form, each with the position in the user's source it came from."""
     printer = SSAPrinter(typed=True)
     params = ", ".join(f"{printer.operand(p)}: {p.ty}" for p in function.params)
-    lines = [f"kernel {spell_name(function.name)}({params}) {{"]
-    lines += ["  " + line for line in printer._lines(function.body)]
-    return "\n".join([*lines, "}"]) + "\n"
+    head = f"kernel {spell_name(function.name)}({params}) {{"
+    body = [("  " + text, item.span) for text, item in printer.rows(function.body)]
+    return [(head, None), *body, ("}", None)]
+
+
+def print_module(function: SSAFunction) -> str:
+    """The module form of a function, with a final newline."""
+    return "".join(f"{text}\n" for text, _ in rows(function))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from .settled import SETTLED, plain
 
 
 class constexpr:
@@ -121,11 +124,38 @@ def unwrap(value: Any) -> Any:
     for a NumPy scalar."""
     if isinstance(value, constexpr):
         value = value.value
+    kind = type(value)
+    if kind in SETTLED:
+        return plain(value)
     # Asked by name, since this module loads no NumPy; arrays and dtypes stay what they are.
-    if (
-        type(value).__module__ == "numpy"
-        and hasattr(value, "item")
-        and not hasattr(value, "__len__")
-    ):
+    if kind.__module__ == "numpy" and hasattr(value, "item") and not hasattr(value, "__len__"):
         return value.item()
     return value
+
+
+class ConstexprFunction:
+    """A function that kernels call while they are compiled. Made by ``constexpr_function``."""
+
+    __name__: str
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, fn)
+        self.fn = fn
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = self.fn(*map(unwrap, args), **{name: unwrap(v) for name, v in kwargs.items()})
+        return unwrap(found)
+
+    def __mytriton_fingerprint__(self) -> Any:
+        from ..frontend.dependencies import function_fingerprint
+
+        return (type(self), function_fingerprint(self.fn))  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"<constexpr_function {self.__name__}>"
+
+
+def constexpr_function(fn: Callable[..., Any]) -> ConstexprFunction:
+    """Make ``fn`` callable from kernels: it runs in Python while the kernel is compiled, on compile-time
+    values (plain ints, strings, dtypes, tuples), and gives one. Outside of kernels it is itself."""
+    return ConstexprFunction(fn)

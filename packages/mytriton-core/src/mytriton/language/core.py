@@ -1,200 +1,133 @@
 """The functions a kernel calls (``tl.load``, ``tl.arange``, ...): thin wrappers that build nodes.
 
-What an operation *means*, its type rule and its errors stand in its declaration in ``ir/ops``.
+What an operation *means*, its type rule and its errors stand in its declaration in ``ir/ops``. This
+module gathers the functions from the rooms they live in, and hangs on ``tl.tensor`` those that are
+methods as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from ..errors import OpRuleError
-from ..ir import expr
-from ..ir.types import BOOL, F32, I32, U32, PointerType, ScalarType, element_of, scalar_of, shape_of
-from .ranges import static_range as static_range  # re-exported
-from .symbolic import as_type, build, describe, literal, operand, pair, tensor
+from . import dtypes, hints, matrix, memory, pointwise, reductions, shapes, standard
+from .dtypes import PropagateNan, get_int_dtype
+from .hints import (
+    assume,
+    debug_barrier,
+    device_assert,
+    device_print,
+    max_constancy,
+    max_contiguous,
+    multiple_of,
+    static_assert,
+    static_print,
+)
+from .marks import builtin
+from .matrix import dot
+from .memory import load, store
+from .pointwise import (
+    abs,
+    add,
+    cast,
+    cdiv,
+    ceil,
+    clamp,
+    cos,
+    div_rn,
+    erf,
+    exp,
+    exp2,
+    fdiv,
+    floor,
+    fma,
+    log,
+    log2,
+    maximum,
+    minimum,
+    mul,
+    num_programs,
+    program_id,
+    rsqrt,
+    sin,
+    sqrt,
+    sqrt_rn,
+    sub,
+    to_tensor,
+    umulhi,
+    where,
+)
+from .ranges import static_range
+from .reductions import argmax, argmin, max, min, sum, xor_sum
+from .shapes import (
+    arange,
+    broadcast,
+    broadcast_to,
+    empty,
+    expand_dims,
+    full,
+    full_like,
+    permute,
+    trans,
+    zeros,
+    zeros_like,
+)
+from .standard import sigmoid, softmax, swizzle2d
+from .symbolic import as_type, binary, tensor
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def builtin(fn: F) -> F:
-    """Mark a function of the language: the frontend calls it with symbolic values."""
-    fn.__mytriton_builtin__ = True  # type: ignore[attr-defined]
-    return fn
-
-
-@builtin
-def program_id(axis: int) -> tensor:
-    """Index (``i32``) of the running program along ``axis`` (0, 1 or 2) of the launch grid."""
-    return build(expr.ProgramId(_int(axis, "axis of program_id")))
-
-
-@builtin
-def arange(start: int, end: int) -> tensor:
-    """The ``i32`` block ``start, start + 1, ..., end - 1``. Both bounds are compile-time ints."""
-    return build(expr.Arange(_int(start, "start of arange"), _int(end, "end of arange")))
-
-
-@builtin
-def load(pointer: tensor, mask: Any = None, other: Any = None) -> tensor:
-    """Read from memory: a scalar, or a block of the pointer block's shape.
-
-    ``mask`` (bool, broadcasts to the pointer) selects the lanes that are read; the others touch no
-    memory and give ``other``, or zero when it is left out.
-    """
-    element = _pointee(pointer, "load")
-    if other is not None and mask is None:
-        raise OpRuleError("load: other needs a mask")
-    fallback = None if other is None else as_type(other, element)
-    return build(expr.Load(pointer.expr, _mask(mask), fallback))
-
-
-@builtin
-def store(pointer: tensor, value: Any, mask: Any = None) -> None:
-    """Write ``value`` (converted to the pointee type, broadcast to the pointer's shape) to memory.
-
-    Lanes whose ``mask`` is false touch no memory.
-    """
-    element = _pointee(pointer, "store")
-    build(expr.Store(pointer.expr, as_type(value, element), _mask(mask)))
-
-
-@builtin
-def exp(x: Any) -> tensor:
-    """Natural exponential of floats; 16-bit floats compute in ``f32`` and round back."""
-    return build(expr.UnaryOp("exp", operand(x)))
-
-
-@builtin
-def maximum(x: Any, y: Any) -> tensor:
-    """Elementwise maximum. NaN propagates; on a tie the right operand is the result."""
-    return build(expr.Maximum(*pair(x, y)))
-
-
-@builtin
-def minimum(x: Any, y: Any) -> tensor:
-    """Elementwise minimum. NaN propagates; on a tie the right operand is the result."""
-    return build(expr.Minimum(*pair(x, y)))
-
-
-@builtin
-def where(condition: Any, x: Any, y: Any) -> tensor:
-    """``x`` where ``condition`` holds, else ``y``. Both are computed."""
-    return build(expr.Where(as_type(condition, BOOL), *pair(x, y)))
-
-
-@builtin
-def sum(input: Any, axis: int | None = None) -> tensor:
-    """Sum over ``axis``, or over the whole block. Integers below 32 bits are summed in 32 bits."""
-    dtype = _number(input, "sum")
-    if dtype.bits < 32 and not dtype.is_floating():
-        input = tensor(as_type(input, I32 if dtype.is_signed() else U32))
-    return _reduce("sum", expr.Sum, input, axis)
+__all__ = [
+    "PropagateNan", "abs", "add", "arange", "argmax", "argmin", "assume", "broadcast", "broadcast_to",
+    "builtin", "cast", "cdiv", "ceil", "clamp", "cos", "debug_barrier", "device_assert",
+    "device_print", "div_rn", "dot", "dtypes", "empty", "erf", "exp", "exp2", "expand_dims", "fdiv",
+    "floor", "fma", "full", "full_like", "get_int_dtype", "hints", "load", "log", "log2", "matrix",
+    "max", "max_constancy", "max_contiguous", "maximum", "memory", "min", "minimum", "mul",
+    "multiple_of", "num_programs", "permute", "pointwise", "program_id", "reductions", "rsqrt",
+    "shapes", "sigmoid", "sin", "softmax", "sqrt", "sqrt_rn", "standard", "static_assert",
+    "static_print", "static_range", "store", "sub", "sum", "swizzle2d", "tensor", "to_tensor", "trans",
+    "umulhi", "where", "xor_sum", "zeros", "zeros_like",
+]  # fmt: skip
 
 
 @builtin
-def max(input: Any, axis: int | None = None) -> tensor:
-    """Largest element over ``axis``, or of the whole block; NaN is ignored unless all are NaN.
-    Types below 32 bits become ``f32`` or ``i32`` first."""
-    return _reduce("max", expr.Max, _widen(input, "max"), axis)
+def _to(self: tensor, dtype: Any, fp_downcast_rounding: Any = None, bitcast: Any = False) -> tensor:
+    """``tl.cast`` as a method."""
+    return cast(self, dtype, fp_downcast_rounding, bitcast)
 
 
 @builtin
-def min(input: Any, axis: int | None = None) -> tensor:
-    """Smallest element over ``axis``, or of the whole block; NaN is ignored unless all are NaN.
-    Types below 32 bits become ``f32`` or ``i32`` first."""
-    return _reduce("min", expr.Min, _widen(input, "min"), axis)
+def _reduce(self: tensor, axis: Any, combine_fn: Any, keep_dims: Any = False) -> Any:
+    """``tl.reduce`` as a method."""
+    from .combine import reduce
+
+    return reduce(self, axis, combine_fn, keep_dims)
 
 
 @builtin
-def zeros(shape: Any, dtype: ScalarType) -> tensor:
-    """A block of zeros. ``shape``: a positive int or a non-empty tuple or list of them."""
-    return build(expr.Zeros(_shape(shape, "zeros"), _dtype(dtype, "zeros")))
+def _logical_and(self: tensor, other: Any) -> tensor:
+    """Whether both are not zero, element by element."""
+    return _logical("&", self, other)
 
 
 @builtin
-def full(shape: Any, value: Any, dtype: ScalarType) -> tensor:
-    """A block filled with one scalar (literal or runtime), converted to ``dtype``."""
-    dims, element = _shape(shape, "full"), _dtype(dtype, "full")
-    if isinstance(value, tensor) and value.shape:
-        raise OpRuleError(f"full: the fill value must be a scalar, got {value.type}")
-    return build(expr.Full(dims, as_type(value, element), element))
+def _logical_or(self: tensor, other: Any) -> tensor:
+    """Whether either is not zero, element by element."""
+    return _logical("|", self, other)
 
 
-@builtin
-def empty(shape: Any, dtype: ScalarType) -> tensor:
-    """A block whose contents are undefined until overwritten."""
-    return build(expr.Empty(_shape(shape, "empty"), _dtype(dtype, "empty")))
+def _logical(symbol: str, x: Any, y: Any) -> tensor:
+    from ..ir.types import BOOL
+
+    return binary(symbol, *(tensor(as_type(v, BOOL)) for v in (x, y)))
 
 
-def _reduce(name: str, node: Any, value: Any, axis: int | None) -> tensor:
-    if axis is None or (len(shape_of(value.type)) == 1 and axis in (0, -1)):
-        return build(node(value.expr))
-    axis = _int(axis, f"axis of {name}")
-    rank = len(shape_of(value.type))
-    # A negative axis counts from the end; one out of range is left to the operation's rule.
-    axis = axis + rank if -rank <= axis < 0 else axis
-    return build(expr.OpExpr(name, (value.expr,), (("axis", axis),)))
+#: Functions that are methods of ``tl.tensor`` too: ``x.sum(0)`` is ``tl.sum(x, 0)``.
+METHODS = (
+    abs, argmax, argmin, broadcast_to, cast, cdiv, ceil, cos, erf, exp, exp2, expand_dims, floor, log,
+    log2, max, min, permute, rsqrt, sigmoid, sin, softmax, sqrt, sqrt_rn, store, sum, trans, xor_sum,
+)  # fmt: skip
 
-
-def _widen(value: Any, name: str) -> tensor:
-    dtype = _number(value, name)
-    if dtype.bits >= 32:
-        return value  # type: ignore[no-any-return]
-    return tensor(as_type(value, F32 if dtype.is_floating() else I32))
-
-
-def _number(value: Any, name: str) -> ScalarType:
-    if not isinstance(value, tensor):
-        raise OpRuleError(f"{name} needs a block, got {describe(value)}")
-    return scalar_of(value.type)
-
-
-def _pointee(pointer: Any, name: str) -> ScalarType:
-    element = element_of(pointer.type) if isinstance(pointer, tensor) else None
-    if not isinstance(element, PointerType):
-        hint = "; an array argument plus offsets is one" if isinstance(pointer, tensor) else ""
-        raise OpRuleError(f"{name} needs a pointer, got {describe(pointer)}{hint}")
-    return element.element
-
-
-def _mask(mask: Any) -> Any:
-    if mask is None:
-        return None
-    if isinstance(mask, tensor):
-        return mask.expr
-    if isinstance(mask, bool):
-        return literal(mask)
-    raise OpRuleError(f"the mask must be a bool or a block of bools, got {describe(mask)}")
-
-
-def _int(value: Any, what: str) -> int:
-    if isinstance(value, tensor):
-        raise OpRuleError(
-            f"the {what} must be a compile-time int, got a runtime value of {value.type}; declare the "
-            "parameter as tl.constexpr"
-        )
-    if type(value) is not int:
-        raise OpRuleError(f"the {what} must be an int, got {describe(value)}")
-    return value
-
-
-def _shape(shape: Any, name: str) -> tuple[int, ...]:
-    dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    for dim in dims:
-        if isinstance(dim, tensor) or type(dim) is not int or dim <= 0:
-            raise OpRuleError(
-                f"{name}: the shape must be a positive int or a non-empty tuple or list of positive "
-                f"compile-time ints, got {describe(shape) if not isinstance(dim, tensor) else dim.type}"
-            )
-    if not dims:
-        raise OpRuleError(f"{name}: the shape must not be empty")
-    return dims
-
-
-def _dtype(dtype: Any, name: str) -> ScalarType:
-    if not isinstance(dtype, ScalarType):
-        raise OpRuleError(
-            f"{name}: the dtype must be a dtype such as tl.float32, got {describe(dtype)}"
-        )
-    return dtype
+for _function in METHODS:
+    setattr(tensor, _function.__name__, _function)
+tensor.to = _to  # type: ignore[attr-defined]
+tensor.reduce = _reduce  # type: ignore[attr-defined]
+tensor.logical_and = _logical_and  # type: ignore[attr-defined]
+tensor.logical_or = _logical_or  # type: ignore[attr-defined]

@@ -6,7 +6,14 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir.types import BOOL, ScalarType
+from ..ir.types import BOOL, MAX_BLOCK_ELEMENTS, ScalarType
+
+#: Elements a block may have.
+TRITON_MAX_TENSOR_NUMEL = MAX_BLOCK_ELEMENTS
+
+
+class const:
+    """Annotation of a pointer parameter that is only read from; it changes nothing."""
 
 
 class PropagateNan(enum.Enum):

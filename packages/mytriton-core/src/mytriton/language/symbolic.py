@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import OpRuleError
 from ..ir.builder import Builder
-from ..ir.expr import (
-    BINARY_SYMBOLS,
-    UNARY_SYMBOLS,
-    AddPtr,
-    BinOp,
-    ExpandDims,
-    Node,
-    OpExpr,
-    UnaryOp,
+from ..ir.expr import BINARY_SYMBOLS, UNARY_SYMBOLS, AddPtr, BinOp, Node, OpExpr, UnaryOp
+from ..ir.numerics import round_constant
+from ..ir.promote import check_literal, literal_type, promote, promote_literal
+from ..ir.types import (
+    F32,
+    I32,
+    I64,
+    ScalarType,
+    Type,
+    element_of,
+    is_pointer,
+    scalar_of,
+    shape_of,
 )
-from ..ir.promote import check_literal, literal_type, promote_literal
-from ..ir.types import F32, ScalarType, Type, element_of, is_pointer, scalar_of, shape_of
 from .compile_time import unwrap
+from .pending import missing
 
 CONTROL_FLOW = (
     "Python control flow over symbolic values is not supported; a value of {ty} is only known when "
@@ -27,10 +31,24 @@ CONTROL_FLOW = (
 
 
 class tensor:
-    """A scalar, pointer or block that exists when the kernel runs."""
+    """A scalar, pointer or block that exists when the kernel runs.
+
+    Operators, and as methods the functions of the language that take one: ``x.to(tl.float16)``,
+    ``x.sum(axis=0)``.
+    """
 
     __slots__ = ("expr",)
+    #: How ``tl.constexpr`` knows that arithmetic with one is not its own.
+    __mytriton_runtime__ = True
     __hash__ = None  # type: ignore[assignment]  # == is an operation of the language
+
+    if TYPE_CHECKING:  # set below, from the tables of operators
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = cast(Any, None)
+        __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = cast(Any, None)
+        __mod__ = __rmod__ = __and__ = __rand__ = __or__ = __ror__ = cast(Any, None)
+        __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = cast(Any, None)
+        __rrshift__ = __neg__ = __pos__ = __invert__ = cast(Any, None)
+        __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = cast(Any, None)
 
     def __init__(self, expr: Node) -> None:
         self.expr = expr
@@ -46,7 +64,23 @@ class tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The extents; ``()`` for a scalar or pointer."""
         return shape_of(self.type)
+
+    @property
+    def numel(self) -> int:
+        """The number of elements; 1 for a scalar or pointer."""
+        return math.prod(self.shape)
+
+    @property
+    def T(self) -> tensor:
+        """The transpose of a block of rank 2 (of higher rank, the last two axes swapped)."""
+        from .shapes import trans
+
+        return trans(self)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(missing(f"a value of {self.type}", name))
 
     def __repr__(self) -> str:
         return f"<tensor {self.type}>"
@@ -61,7 +95,14 @@ class tensor:
         raise TypeError(f"a runtime value of {self.type} cannot be iterated over or unpacked")
 
     def __getitem__(self, index: Any) -> tensor:
+        from .shapes import subscript
+
         return subscript(self, index)
+
+    def __abs__(self) -> tensor:
+        from .pointwise import abs
+
+        return abs(self)
 
 
 def _operator(symbol: str, reflected: bool = False) -> Any:
@@ -74,7 +115,7 @@ def _operator(symbol: str, reflected: bool = False) -> Any:
 #: Python's operator methods and the symbols they stand for.
 OPERATOR_METHODS = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "and": "&",
-    "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+    "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "pow": "**", "matmul": "@",
 }  # fmt: skip
 COMPARISON_METHODS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
@@ -144,38 +185,122 @@ def _weak(value: Any, other: tensor, division: bool) -> Node:
     return literal(value, promote_literal(scalar_of(other.type), value, division=division))
 
 
-#: What to write instead of operators the language lacks.
+def common(*values: Any) -> tuple[list[Node], ScalarType]:
+    """Operands of an operation on several numbers, and the type they meet in: the runtime values'
+    own, widened by a literal only where the literal is of a higher kind."""
+    values = tuple(unwrap(value) for value in values)
+    typed = [scalar_of(v.type) for v in values if isinstance(v, tensor)]
+    weak = [v for v in values if not isinstance(v, tensor)]
+    for value in weak:
+        if not is_literal(value):
+            literal(value)  # raises
+    found: ScalarType | None = None
+    for ty in typed or [literal_type(v) for v in weak]:
+        found = ty if found is None else promote(found, ty)
+    assert found is not None
+    for value in weak if typed else ():
+        found = promote_literal(found, value)
+    return [operand(v, found) for v in values], found
+
+
+#: What to write instead of operators the language lacks on runtime values.
 OPERATOR_HINTS = {
-    "<=": "; on integers a <= b is a < b + 1",
-    ">": "; a > b is b < a",
-    ">=": "; on integers a >= b is b < a + 1",
+    "**": "; use x * x, tl.exp2(y * tl.log2(x)) or libdevice.pow(x, y)",
+    "@": "; use tl.dot(x, y)",
 }
+#: Operators that two integers of different signedness do not share.
+_ONE_SIGNEDNESS = ("//", "%")
 
 
 def binary(symbol: str, lhs: Any, rhs: Any) -> tensor:
     """``lhs symbol rhs`` for runtime operands. Raises ``OpRuleError`` for an operator the language
     lacks or operands it does not take."""
     lhs, rhs = unwrap(lhs), unwrap(rhs)
-    pointers = [is_pointer(v.type) if isinstance(v, tensor) else False for v in (lhs, rhs)]
-    if symbol == "+" and pointers in ([True, False], [False, True]):
-        base, offset = (lhs, rhs) if pointers[0] else (rhs, lhs)
-        return build(AddPtr(base.expr, operand(offset)))
-    if symbol == "-" and pointers == [True, False]:
-        back = unary("-", rhs) if isinstance(rhs, tensor) else -rhs if is_literal(rhs) else rhs
-        return build(AddPtr(lhs.expr, operand(back)))
     if symbol not in BINARY_SYMBOLS:
         known = " ".join(sorted(BINARY_SYMBOLS))
-        known += OPERATOR_HINTS.get(symbol, "")
-        raise OpRuleError(f"unsupported operator {symbol!r} on runtime values; supported: {known}")
-    if any(pointers):
-        raise OpRuleError(
-            f"{BINARY_SYMBOLS[symbol]}: cannot combine {describe(lhs)} and {describe(rhs)}; only "
-            "ptr + offset is pointer arithmetic"
-        )
-    if symbol == "/" and not (_has_float(lhs) or _has_float(rhs)):
+        hint = OPERATOR_HINTS.get(symbol, f"; supported: {known}")
+        raise OpRuleError(f"unsupported operator {symbol!r} on runtime values{hint}")
+    if (isinstance(lhs, tensor) and is_pointer(lhs.type)) or (
+        isinstance(rhs, tensor) and is_pointer(rhs.type)
+    ):
+        return _pointer_arithmetic(symbol, lhs, rhs)
+    if symbol in _ONE_SIGNEDNESS:
+        _check_division(symbol, lhs, rhs)
+    elif symbol == "/" and not (_has_float(lhs) or _has_float(rhs)):
         lhs, rhs = (tensor(as_type(v, F32)) for v in (lhs, rhs))
+    elif symbol == ">>" and isinstance(lhs, tensor) and isinstance(rhs, tensor):
+        return _shift_right(lhs, rhs)
     a, b = pair(lhs, rhs, division=symbol in "/%")
     return build(BinOp(symbol, a, b))
+
+
+def _pointer_arithmetic(symbol: str, lhs: Any, rhs: Any) -> tensor:
+    """``ptr + offset``, ``offset + ptr`` and ``ptr - offset``; nothing else is pointer arithmetic."""
+    left = isinstance(lhs, tensor) and is_pointer(lhs.type)
+    right = isinstance(rhs, tensor) and is_pointer(rhs.type)
+    if symbol == "+" and left != right:
+        base, offset = (lhs, rhs) if left else (rhs, lhs)
+        return build(AddPtr(base.expr, _offset(offset)))
+    if symbol == "-" and left and not right:
+        if isinstance(rhs, tensor):
+            ty = scalar_of(rhs.type)
+            # The negative of an unsigned offset would wrap to a large positive one.
+            signed = tensor(as_type(rhs, I64)) if ty.is_int_unsigned() else rhs
+            return build(AddPtr(lhs.expr, unary("-", signed).expr))
+        return build(AddPtr(lhs.expr, operand(-rhs if is_literal(rhs) else rhs)))
+    shown = f"{BINARY_SYMBOLS[symbol]}: cannot combine {describe(lhs)} and {describe(rhs)}"
+    if left and right:
+        hint = "pointers cannot be added, subtracted or compared; keep offsets as integers"
+    else:
+        hint = "only ptr + offset is pointer arithmetic"
+    raise OpRuleError(f"{shown}; {hint}")
+
+
+def _offset(value: Any) -> Node:
+    if isinstance(value, tensor) and scalar_of(value.type).is_bool():
+        return as_type(value, I32)
+    return operand(int(value) if isinstance(value, bool) else value)
+
+
+def _own_type(value: Any) -> ScalarType:
+    """The element type of a value; of a literal, the one it has on its own."""
+    if isinstance(value, tensor):
+        return scalar_of(value.type)
+    if not is_literal(value):
+        literal(value)  # raises
+    return literal_type(value)
+
+
+def _check_division(symbol: str, lhs: Any, rhs: Any) -> None:
+    """Rules of ``//`` and ``%`` beyond those of arithmetic."""
+    a, b = _own_type(lhs), _own_type(rhs)
+    if a.is_floating() or b.is_floating():
+        if symbol == "//":
+            raise OpRuleError(
+                f"'//' takes integers, got {describe(lhs)} and {describe(rhs)}; use tl.floor(x / y)"
+            )
+        return
+    if a.is_bool() and b.is_bool():
+        raise OpRuleError(
+            f"{symbol!r} takes integers, got bool and bool; convert with .to(tl.int32)"
+        )
+    runtime = isinstance(lhs, tensor) and isinstance(rhs, tensor)
+    if runtime and a.is_int_signed() != b.is_int_signed():
+        raise OpRuleError(
+            f"{symbol!r} of {describe(lhs)} and {describe(rhs)}: a signed and an unsigned integer have "
+            "no common quotient; convert one with .to(...)"
+        )
+
+
+def _shift_right(lhs: tensor, rhs: tensor) -> tensor:
+    """``lhs >> rhs``: whether the sign is copied follows the left operand, as in Triton, also where
+    the two meet in an unsigned type."""
+    a, b = scalar_of(lhs.type), scalar_of(rhs.type)
+    if a.is_signed() and not b.is_floating() and not (meet := promote(a, b)).is_signed():
+        signed = ScalarType(f"i{meet.bits}")
+        shifted = build(BinOp(">>", as_type(lhs, signed), as_type(rhs, signed)))
+        return tensor(as_type(shifted, meet))
+    return build(BinOp(">>", lhs.expr, rhs.expr))
 
 
 def _has_float(value: Any) -> bool:
@@ -190,15 +315,35 @@ def as_type(value: Any, ty: ScalarType) -> Node:
     if not isinstance(value, tensor):
         if not is_literal(value):
             return literal(value)  # raises
-        # A float literal converts as C does, so it may stand for an integer.
-        return literal(
-            int(value) if isinstance(value, float) and not ty.is_floating() else value, ty
-        )
+        return literal(_whole(value, ty), ty)
     if element_of(value.type) == ty:
         return value.expr
     if is_pointer(value.type):
         raise OpRuleError(f"a number is needed here, got {value.type}")
     return build(OpExpr("cast", (value.expr,), (("dtype", ty),))).expr
+
+
+def _whole(value: Any, ty: ScalarType) -> Any:
+    """A literal as what it stands for in ``ty``: as in C, a float is truncated where an integer is
+    wanted, and anything but zero is true."""
+    if ty.is_bool():
+        return bool(value)
+    if not isinstance(value, float) or ty.is_floating():
+        return value
+    if not math.isfinite(value):
+        raise OpRuleError(f"{value!r} cannot be converted to {ty}")
+    return int(value)
+
+
+def to_memory(value: Any, ty: ScalarType) -> Node:
+    """``value`` converted to the element type of memory it goes to. As in C an integer literal may
+    be given by its bits: -1 for all ones in ``u8``, 255 for -1 in ``i8``."""
+    value = unwrap(value)
+    if is_literal(value) and ty.is_integer():
+        value = _whole(value, ty)
+        if -(1 << (ty.bits - 1)) <= value < 1 << ty.bits:
+            value = round_constant(value, ty)
+    return as_type(value, ty)
 
 
 def unary(symbol: str, value: Any) -> tensor:
@@ -209,23 +354,3 @@ def unary(symbol: str, value: Any) -> tensor:
     if symbol not in UNARY_SYMBOLS:
         raise OpRuleError(f"unsupported unary operator {symbol!r} on a runtime value")
     return build(UnaryOp(symbol, operand(value)))
-
-
-def subscript(value: tensor, index: Any) -> tensor:
-    """``x[:, None]`` and its like: ``:`` keeps an axis, ``None`` inserts one of extent 1."""
-    rank = len(value.shape)
-    if rank == 0:
-        hint = "; read memory with tl.load(x + i)" if is_pointer(value.type) else ""
-        raise OpRuleError(f"only blocks can be subscripted, got {value.type}{hint}")
-    parts = index if isinstance(index, tuple) else (index,)
-    if not all(part is None or part == slice(None) for part in parts):
-        raise OpRuleError(
-            "a block takes only ':' and None as subscripts, as in x[:, None] and x[None, :]"
-        )
-    kept = sum(part is not None for part in parts)
-    if kept != rank:
-        raise OpRuleError(f"the subscript has {kept} ':' but {value.type} has {rank} axes")
-    for axis, part in enumerate(parts):
-        if part is None:
-            value = build(ExpandDims(value.expr, axis))
-    return value

@@ -19,6 +19,7 @@ from .errors import (
     MytritonPluginWarning,
     PluginInterfaceError,
 )
+from .log import note
 from .types import Availability, BackendInfo, Event, State
 from .versions import Distribution
 
@@ -350,8 +351,9 @@ MANAGER = Manager()
 
 
 def emit_event(event: Event) -> None:
-    """Tell every plugin that something happened. Never raises; a plugin that does is warned about
-    once."""
+    """Tell every plugin, and ``MYTRITON_LOG``, that something happened. A plugin that raises is
+    warned about once."""
+    note(event)
     for _ in MANAGER.shared("mytriton_event", event=event):
         pass
 

@@ -10,12 +10,16 @@ PREFIX = "MYTRITON_"
 #: Every variable core and the testkit read. Backends add theirs in ``BackendInfo.variables``.
 VARIABLES: dict[str, str] = {
     "MYTRITON_BACKEND": "backend to use, or a list in order of preference; read at each launch",
+    "MYTRITON_CACHE_AUTOTUNING": "0 keeps no timings of autotuners on disk",
     "MYTRITON_CACHE_DIR": "folder of compiled kernels (`mytriton cache`); empty: keep none",
     "MYTRITON_DISABLE_BACKENDS": "backends and plugins never to load: names, or * for all",
     "MYTRITON_DEBUG": "1 keeps the compiler's own frames in tracebacks",
     "MYTRITON_EMULATE": "1 launches GPU backends on the emulator, with host arrays",
+    "MYTRITON_DUMP": "folder to write every stage of every compiled kernel to",
+    "MYTRITON_LOG": "events to print: selection, cache, compile, launch (a list), or all",
     "MYTRITON_OPT_LEVEL": "0 or 1 (default): optimisation of SSA; read at each launch",
     "MYTRITON_PLUGIN_AUTOLOAD": "0 loads no plugin that is found through entry points",
+    "MYTRITON_PRINT_AUTOTUNING": "1 prints what autotuners choose, and why not the others",
     "MYTRITON_REQUIRE_DEVICE": "1 makes tests that need a device fail instead of skip (tests)",
     "MYTRITON_REQUIRE_TORCH": "1 makes tests that need PyTorch fail instead of skip (tests)",
     "MYTRITON_SANITIZE": "1 checks memory accesses on the interpreter",

@@ -244,7 +244,7 @@ def _is_torch_tensor(value: Any) -> bool:
     )
 
 
-#: How to view the usual kinds of array; PyTorch's join when the first tensor is seen.
+#: How a launch views the usual kinds of array; PyTorch's join when the first tensor is seen.
 _VIEWS: dict[type, Callable[[Any], Any]] = {np.ndarray: numpy_view}
 
 
@@ -260,7 +260,23 @@ def _remember_tensors(kind: type) -> None:
             value.data_ptr() % value.element_size() == 0,
         )  # fmt: skip
 
-    _KEYS[kind], _VIEWS[kind] = key, _torch_view
+    # Looked at after a key like this one was found good: nothing is checked again.
+    def view(value: Any) -> ArgView | None:
+        known = _TENSOR_TYPES.get(value.dtype)
+        if known is None:
+            return _torch_view(value)
+        dtype, size = known
+        device = value.device
+        return ArgView(
+            value.data_ptr(), dtype, tuple(value.shape), tuple([s * size for s in value.stride()]),
+            device.type, device.index or 0, owner=value,
+        )  # fmt: skip
+
+    _KEYS[kind], _VIEWS[kind] = key, view
+
+
+#: PyTorch's dtypes that were seen: the type, and its size.
+_TENSOR_TYPES: dict[Any, tuple[ScalarType, int]] = {}
 
 
 def _torch_view(value: Any) -> ArgView | None:
@@ -287,6 +303,7 @@ def _torch_view(value: Any) -> ArgView | None:
     size = dtype.itemsize
     if type(value) not in _KEYS and type(value).__module__ in ("torch", "torch.nn.parameter"):
         _remember_tensors(type(value))
+    _TENSOR_TYPES[value.dtype] = dtype, size
     return ArgView(
         pointer, dtype, tuple(value.shape), tuple(s * size for s in value.stride()),
         value.device.type, value.device.index or 0, owner=value,

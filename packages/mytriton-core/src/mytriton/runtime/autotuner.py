@@ -16,7 +16,7 @@ from ..errors import (
     OutOfBoundsError,
     SanitizerError,
 )
-from ..plugins import sources, variables
+from ..plugins import sources
 from .errors import (
     AutotuneError,
     AutotunerError,
@@ -77,7 +77,7 @@ class Autotuner(KernelInterface):
         self.reset_to_zero = list(reset_to_zero or ())
         self.restore_value = list(restore_value or ())
         self.base_fn = jitted(fn)
-        functools.update_wrapper(self, self.base_fn, updated=())
+        self._named_after(self.base_fn)
         self._check_names()
         #: Copies of ``restore_value`` during a timed run.
         self.restore_copies: dict[str, Any] = {}
@@ -132,7 +132,7 @@ class Autotuner(KernelInterface):
         from .driver import HOST, driver
 
         times = {"warmup": self.num_warmups, "rep": self.num_reps}
-        given = {name: value for name, value in times.items() if value is not None}
+        given: dict[str, Any] = {n: t for n, t in times.items() if t is not None}
         if self.use_cuda_graph and driver.active.get_current_target().backend != HOST:
             given.pop("warmup", None)
             return functools.partial(testing.do_bench_cudagraph, **given)
@@ -317,7 +317,9 @@ class Autotuner(KernelInterface):
         keep = self.cache_results
         if keep is None:
             # What a benchmark of somebody else's making measures is not known here.
-            keep = self._do_bench is None and variables.flag("MYTRITON_CACHE_AUTOTUNING", True)
+            from ..dropin import knobs
+
+            keep = self._do_bench is None and knobs.autotuning.cache
         hooks = self.user_defined_pre_hook or self.user_defined_post_hook
         kernel = jitted(self.fn)
         if not keep or hooks or any(c.pre_hook is not None for c in configs):

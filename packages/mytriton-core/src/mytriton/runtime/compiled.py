@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from .specialisation import Specialisation
 
 
-
 class Asm(Mapping[str, Any]):
     """The stages of a compiled kernel. ``"ssa"`` is the optimised module form (also found as
     ``"ttir"``), ``"source"`` the text the backend lowered to (also under the name of its language:

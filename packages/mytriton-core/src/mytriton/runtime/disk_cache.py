@@ -69,6 +69,15 @@ class DiskCache:
 
     def get(self, key: str) -> bytes | None:
         """The contents of an entry, or ``None``."""
+        found = self._read(key)
+        if os.environ.get("MYTRITON_LOG"):
+            from ..plugins.log import note
+            from ..plugins.types import Event
+
+            note(Event("cache", "", self.name, {"key": key, "hit": found is not None}))
+        return found
+
+    def _read(self, key: str) -> bytes | None:
         path = self.path(key)
         if path is None:
             return None

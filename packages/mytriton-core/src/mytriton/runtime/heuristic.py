@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +20,7 @@ class Heuristics(KernelInterface):
         self.fn = fn
         self.arg_names = list(arg_names)
         self.values = values
-        functools.update_wrapper(self, jitted(fn), updated=())
+        self._named_after(jitted(fn))
 
     def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compute the values in their order, each from the arguments and those before it, and

@@ -3,6 +3,7 @@ have in common: they are launched with ``kernel[grid](...)`` and all answer ``ru
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Sequence
 from contextvars import ContextVar
@@ -17,6 +18,8 @@ EXPLICIT: ContextVar[str | None] = ContextVar("mytriton_explicit_backend", defau
 class KernelInterface:
     """A kernel, or something wrapped round one. A wrapper defines ``run`` and calls the ``run`` of
     what it wraps; grids, ``warmup`` and ``with_backend`` follow from that."""
+
+    __name__: str
 
     def __class_getitem__(cls, item: Any) -> Any:
         # Annotations say KernelInterface[T], as with Triton's.
@@ -36,6 +39,13 @@ class KernelInterface:
 
     def __getitem__(self, grid: Any) -> Any:
         return WrappedLauncher(self, grid, None)
+
+    def _named_after(self, inner: Any) -> None:
+        """Look like the kernel inside to those who ask for names."""
+        for attribute in functools.WRAPPER_ASSIGNMENTS:
+            if hasattr(inner, attribute):
+                setattr(self, attribute, getattr(inner, attribute))
+        self.__wrapped__ = inner
 
     def with_backend(self, name: str | Sequence[str]) -> Any:
         """The same kernel, launched by the named backend, or by the first of a list that can

@@ -17,6 +17,7 @@ from .params import KernelParam, kernel_params, parameter_names
 
 if TYPE_CHECKING:
     from ..frontend.trace import Trace
+    from ..inspection import Inspection
     from ..ir.values import SSAFunction
     from ..plugins.types import LaunchSpec, Source
     from .compiler import Compiled
@@ -176,6 +177,19 @@ class JITFunction(KernelInterface):
         from . import launch
 
         return launch.lower_for(self, backend, arguments)
+
+    def inspect(
+        self, /, *args: Any, grid: Any = None, backend: str | None = None, **kwargs: Any
+    ) -> Inspection:
+        """Every stage of the kernel for these arguments (arrays, numbers, or descriptions such as
+        ``"f32[1000]"``): source, expression tree, SSA, passes, facts, the backend's text and what it
+        compiled. Nothing is run. Shows itself in a notebook; ``.save("out.html")`` writes a page."""
+        from ..inspection.build import inspect
+
+        try:
+            return inspect(self, args, kwargs, grid, backend)
+        except MytritonError as error:
+            raise for_user(error) from error.__cause__
 
     def emit(self, /, *, backend: str, **arguments: Any) -> str:
         """A backend's text without arrays: ``emit(x="f32[1000]", n=1000, BLOCK=256, backend=...)``.

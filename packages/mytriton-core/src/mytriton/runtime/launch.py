@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 import warnings
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -27,7 +28,7 @@ from .compiler import DEFAULT_OPT_LEVEL, Compiled, Request, compile_ssa, trace
 from .facts import asked_for, wanted
 from .grid import Meta, normalise
 from .result import LaunchResult
-from .specialisation import Specialisation, check_readonly, warn_compiled_only, warn_strides
+from .specialisation import Specialisation, check_readonly, warn_strides
 
 if TYPE_CHECKING:
     from .jit import JITFunction
@@ -88,7 +89,7 @@ def prepare(kernel: JITFunction, explicit: str | None, args: Any, kwargs: Any) -
         values, constants, options, parts = _keyed_with_rare(kernel, (), given, error)
     _check_options(kernel, options)
     key = (explicit, selection.selection_key(), level_text(), parts)
-    made = _find_or_build(kernel, key, explicit, values, constants, options, warn=False)
+    made = _find_or_build(kernel, key, explicit, values, constants, options)
     return LaunchResult(made, False)
 
 
@@ -279,39 +280,37 @@ def _constant_key(name: str, value: Any) -> Hashable:
 
 def _find_or_build(
     kernel: JITFunction, key: Hashable, explicit: str | None, values: Values, constants: Values,
-    options: Values, warn: bool = True,
+    options: Values,
 ) -> Specialisation:  # fmt: skip
     with kernel.lock:
         variants = kernel.specialisations.get(key, [])
         for candidate in variants:
             if candidate.fits(values) and candidate.fresh():  # another thread was faster
                 return candidate
-        made = _build(kernel, explicit, values, constants, options, warn)
+        made = _build(kernel, explicit, values, constants, options)
         kernel.specialisations[key] = [*variants[1 - _VARIANTS :], made]
         return made
 
 
 def _build(
-    kernel: JITFunction, explicit: str | None, values: Values, constants: Values, options: Values,
-    warn: bool,
-) -> Specialisation:  # fmt: skip
+    kernel: JITFunction, explicit: str | None, values: Values, constants: Values, options: Values
+) -> Specialisation:
     names = kernel.binder.runtime
     types, views = _types(kernel, values)
     consts = _constants(kernel, constants)
+    started = time.perf_counter()
     compiled = compile_ssa(kernel.source, Request(types, consts, _level(kernel)))
     check_readonly(compiled, names, views)
-    if warn:
-        _warn_once(kernel, "strides", lambda: warn_strides(kernel.__name__, names, views, values))
+    _warn_once(kernel, "strides", lambda: warn_strides(kernel.__name__, names, views, values))
     arguments = tuple(spec_of(n, types[n], v, a) for n, v, a in zip(names, views, values))
     spec = LaunchSpec(arguments, consts, _launch_options(kernel, options, consts))
     made = _on_backend(kernel, compiled, explicit, spec)
-    if made.artifact is None and warn:
-        arrays = [n for n, v in zip(names, views) if v is not None]
-        _warn_once(
-            kernel,
-            "compiled only",
-            lambda: warn_compiled_only(kernel.__name__, made.backend.name, arrays),
-        )
+    data = {"source": made.source, "seconds": time.perf_counter() - started}
+    emit_event(Event("compile", kernel.__name__, made.backend.name, data))
+    if folder := os.environ.get("MYTRITON_DUMP"):
+        from ..inspection.dump import dump
+
+        dump(made, folder)
     return made
 
 
@@ -340,7 +339,6 @@ def _on_backend(
             warnings.warn(str(error), ClaimBrokenWarning, stacklevel=user_level())
             broken.append(backend.name)
             continue
-        emit_event(Event("compile", kernel.__name__, backend.name, {"source": source}))
         return Specialisation(
             compiled, function, spec, backend, source, artifact, kernel, explicit, bits
         )

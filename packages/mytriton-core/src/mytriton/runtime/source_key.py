@@ -81,7 +81,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, _PLAIN) or hasattr(value, "__mytriton_fingerprint__"):
         return value
     kind = type(value)
-    if _settled(kind.__module__) and kind.__repr__ is not object.__repr__:
+    if _settled(kind.__module__) and "__repr__" in {n for c in kind.__mro__[:-1] for n in vars(c)}:
         return repr(value)
     return f"{kind.__module__}.{kind.__qualname__}"
 

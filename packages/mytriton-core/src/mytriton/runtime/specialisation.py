@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError, CompiledOnlyWarning, StridesWarning
 from ..frontend.dependencies import SETTLED, Dependency
 from ..ir.values import SSAFunction
+from ..plugins import log
+from ..plugins.manager import emit_event, observing
 from ..plugins.sources import user_level
-from ..plugins.types import LaunchSpec, Source
+from ..plugins.types import Event, LaunchSpec, Source
 from .arguments import launch_value
 from .argview import ArgView
 from .compiler import Compiled
@@ -53,6 +55,17 @@ class Specialisation:
             self.facts = of_spec(spec)
         #: For artifacts that read the user's own values: no view of each is made.
         self._launch_values = getattr(artifact, "launch_values", None)
+        if self._watched():
+            self.launch = self._observed  # type: ignore[method-assign]
+
+    def _watched(self) -> bool:
+        """Whether launches are told of: asked when the code is made, not at each launch."""
+        return "launch" in log.wanted() or observing()
+
+    def _observed(self, grid: tuple[int, int, int], values: Sequence[Any]) -> LaunchResult:
+        result = type(self).launch(self, grid, values)
+        emit_event(Event("launch", self.kernel.__name__, self.backend.name, {"grid": grid}))
+        return result
 
     def fresh(self) -> bool:
         """Whether every global, closure value and helper the trace read is unchanged."""
@@ -82,9 +95,19 @@ class Specialisation:
         """Run the grid (nothing when a dimension is zero)."""
         if self._launch_values is not None and 0 not in grid:
             self._launch_values(grid, values)
-        elif self.artifact is not None and 0 not in grid:
+        elif self.artifact is None:
+            self._warn_not_run()
+        elif 0 not in grid:
             self.artifact.launch(grid, [launch_value(v) for v in values])
         return self.result
+
+    def _warn_not_run(self) -> None:
+        """Say once for the kernel that a launch compiles only."""
+        kernel = self.kernel
+        if "compiled only" not in kernel.warned:
+            kernel.warned.add("compiled only")
+            arrays = [a.name for a in self.spec.arguments if a.device_kind]
+            warn_compiled_only(kernel.__name__, self.backend.name, arrays)
 
 
 def _split(

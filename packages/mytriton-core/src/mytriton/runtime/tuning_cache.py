@@ -63,7 +63,9 @@ def _backends(decorator: str | None) -> str:
         info = record.info()
         variables = sorted(info.variables) if info is not None else []
         settings = [f"{name}={_environment(name)}" for name in variables]
-        found.append(f"{record.label} [{record.dist}] {MANAGER.blocked(record)} {' '.join(settings)}")
+        found.append(
+            f"{record.label} [{record.dist}] {MANAGER.blocked(record)} {' '.join(settings)}"
+        )
     fixed = [f"{n}={_environment(n)}" for n in ("MYTRITON_EMULATE", "MYTRITON_OPT_LEVEL")]
     return "\n".join([",".join(names), *found, *fixed])
 

@@ -21,7 +21,9 @@ def assert_close(
             left, right, atol=atol, rtol=rtol, equal_nan=True, err_msg=err_msg
         )
     elif not np.allclose(left, right, atol=atol, rtol=rtol, equal_nan=True):
-        raise AssertionError(f"{err_msg} {x} is not close to {y} (atol={atol}, rtol={rtol})".strip())
+        raise AssertionError(
+            f"{err_msg} {x} is not close to {y} (atol={atol}, rtol={rtol})".strip()
+        )
 
 
 def _host(value: Any) -> Any:

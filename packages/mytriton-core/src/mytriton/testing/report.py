@@ -82,14 +82,8 @@ class Table:
             csv.writer(file).writerows([self.header, *self.rows])
 
     def frame(self) -> Any:
-        """The rows as a ``pandas.DataFrame``. Raises ``ImportError`` without pandas."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                "return_df=True needs pandas, which is not installed; print_data and save_path do not"
-            ) from error
-        return pandas.DataFrame(self.rows, columns=self.header)
+        """The rows as a ``pandas.DataFrame``."""
+        return _pandas().DataFrame(self.rows, columns=self.header)
 
 
 def _number(value: Any) -> str:
@@ -117,8 +111,11 @@ class Report:
 
         Raises ``ImportError`` for a plot without matplotlib or a data frame without pandas.
         """
+        # What is missing is told before anything is measured.
         if show_plots:
             _pyplot(required=True)
+        if return_df:
+            _pandas()
         single = isinstance(self.benchmarks, Benchmark)
         benches: Sequence[Any] = [self.benchmarks] if single else list(self.benchmarks)  # type: ignore[arg-type]
         if save_path:
@@ -155,6 +152,16 @@ def perf_report(
 ) -> Callable[[Callable[..., Any]], Report]:
     """Time the decorated function over ``benchmarks``; its ``run`` does it."""
     return lambda fn: Report(fn, benchmarks)
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            "return_df=True needs pandas, which is not installed; print_data and save_path do not"
+        ) from error
+    return pandas
 
 
 def _pyplot(required: bool) -> Any:

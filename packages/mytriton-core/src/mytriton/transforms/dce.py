@@ -7,11 +7,21 @@ carried values that nothing but their own next trip uses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..ir.registry import Effect
-from ..ir.values import Region, SSAForRange, SSAFunction, SSAItem, SSAOperand, SSAValue, walk
+from ..ir.values import (
+    Region,
+    SSAForRange,
+    SSAFunction,
+    SSAItem,
+    SSAOp,
+    SSAOperand,
+    SSAValue,
+    walk,
+)
 from .rewrite import Visit, own_effects, run_visit, with_function_body, with_regions
 
 _LIVES = Effect.WRITE | Effect.BARRIER | Effect.IO
@@ -38,8 +48,8 @@ class _Liveness:
         self.definer: dict[int, SSAItem] = {}
         #: The item a nested item is in.
         self.parent: dict[int, SSAItem] = {}
-        #: The position of a carried value, by the number of its argument or result.
-        self.lane: dict[int, int] = {}
+        #: The lane of a carried or handed-out value, by the number of its argument or result.
+        self.lane: dict[int, Lane] = {}
         self.todo: list[SSAOperand] = []
         roots = []
         for item in walk(function.body):
@@ -58,18 +68,18 @@ class _Liveness:
                 self.definer[arg.id] = item
             for inner in region.body:
                 self.parent[id(inner)] = item
-        if isinstance(item, SSAForRange):
-            for k, (arg, result) in enumerate(zip(item.carried_args, item.results, strict=False)):
-                self.lane[arg.id] = self.lane[result.id] = k
+        for lane in lanes_of(item) or ():
+            for value in lane.values:
+                self.lane[value.id] = lane
 
     def mark_item(self, item: SSAItem) -> None:
         """``item`` runs: so do the items around it, and what it needs is used."""
         current: SSAItem | None = item
         while current is not None and id(current) not in self.items:
             self.items.add(id(current))
-            if isinstance(current, SSAForRange):
-                # Its carried values are marked one by one, as they are used.
-                self.todo += (current.start, current.stop, current.step)
+            if lanes_of(current) is not None:
+                # What it carries or hands out is marked one by one, as it is used.
+                self.todo += decides(current)
             else:
                 self.todo += current.inputs
                 for region in current.regions:
@@ -86,14 +96,12 @@ class _Liveness:
             if item is None:
                 continue
             self.mark_item(item)
-            lane = self.lane.get(operand.id)
-            if lane is not None and isinstance(item, SSAForRange):
-                self.todo += (item.carried_inputs[lane], item.yields[lane])
+            if (lane := self.lane.get(operand.id)) is not None:
+                self.todo += lane.sources
 
-    def lanes(self, loop: SSAForRange) -> list[int]:
-        """The carried values of ``loop`` that are used, by position."""
-        pairs: Iterable[Any] = enumerate(zip(loop.carried_args, loop.results, strict=False))
-        return [k for k, (a, r) in pairs if a.id in self.values or r.id in self.values]
+    def used(self, lanes: Sequence[Lane]) -> list[int]:
+        """The lanes that are used, by position."""
+        return [k for k, lane in enumerate(lanes) if any(v.id in self.values for v in lane.values)]
 
 
 def _sweep(items: list[SSAItem], live: _Liveness) -> Visit:
@@ -111,21 +119,64 @@ def _sweep(items: list[SSAItem], live: _Liveness) -> Visit:
                 same = body is region.body
                 swept.append(region if same else Region(region.args, body, region.yields))
             new = with_regions(item, regions, swept)
-        if isinstance(new, SSAForRange):
-            new = _keep_lanes(new, live.lanes(new))
+        if (lanes := lanes_of(new)) is not None and len(keep := live.used(lanes)) < len(lanes):
+            new = keep_lanes(new, keep)
         changed = changed or new is not item
         out.append(new)
     return out if changed else items
 
 
-def _keep_lanes(loop: SSAForRange, keep: list[int]) -> SSAForRange:
-    if len(keep) == len(loop.results):
-        return loop
+@dataclass(frozen=True)
+class Lane:
+    """One value a loop carries or a branch hands out: its names, and what it comes from."""
 
-    def pick(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    values: tuple[SSAValue, ...]
+    sources: tuple[SSAOperand, ...]
+
+
+def lanes_of(item: SSAItem) -> list[Lane] | None:
+    """The lanes of a loop or branch; ``None`` for anything else."""
+    if isinstance(item, SSAForRange):
+        parts = zip(item.carried_args, item.results, item.carried_inputs, item.yields, strict=False)
+        return [Lane((arg, result), (first, end)) for arg, result, first, end in parts]
+    if item.opcode == "if":
+        then, other = item.regions
+        ends = zip(item.results, then.yields, other.yields, strict=False)
+        return [Lane((result,), (a, b)) for result, a, b in ends]
+    if item.opcode == "while":
+        condition, body = item.regions
+        names = zip(condition.args, body.args, item.results, strict=False)
+        sources = zip(item.inputs, body.yields, strict=False)
+        return [Lane(values, pair) for values, pair in zip(names, sources, strict=False)]
+    return None
+
+
+def decides(item: SSAItem) -> tuple[SSAOperand, ...]:
+    """What a loop or branch needs to know how to run."""
+    if isinstance(item, SSAForRange):
+        return (item.start, item.stop, item.step)
+    return item.regions[0].yields if item.opcode == "while" else item.inputs
+
+
+def keep_lanes(item: SSAItem, keep: Sequence[int]) -> SSAItem:
+    """``item`` with only these of its lanes."""
+
+    def pick(values: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(values[k] for k in keep)
 
-    return SSAForRange(
-        loop.index, loop.start, loop.stop, loop.step, pick(loop.carried_inputs),
-        pick(loop.carried_args), loop.body, pick(loop.yields), pick(loop.results), loop.span,
-    )  # fmt: skip
+    if isinstance(item, SSAForRange):
+        return SSAForRange(
+            item.index, item.start, item.stop, item.step, pick(item.carried_inputs),
+            pick(item.carried_args), item.body, pick(item.yields), pick(item.results), item.span,
+        )  # fmt: skip
+    results = pick(item.results)
+    result = results[0] if len(results) == 1 else results or None
+    if item.opcode == "if":
+        regions = tuple(Region((), r.body, pick(r.yields)) for r in item.regions)
+        return SSAOp("if", item.inputs, result, item.attrs, regions, item.span)
+    condition, body = item.regions
+    regions = (
+        Region(pick(condition.args), condition.body, condition.yields),
+        Region(pick(body.args), body.body, pick(body.yields)),
+    )
+    return SSAOp("while", pick(item.inputs), result, item.attrs, regions, item.span)

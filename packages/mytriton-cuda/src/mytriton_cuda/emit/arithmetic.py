@@ -104,7 +104,9 @@ def absolute(a: str, ty: ScalarType) -> str:
 def upper_product(a: str, b: str, ty: ScalarType) -> str:
     """The upper half of the product of two integers taken as unsigned."""
     name = "__umul64hi" if ty.bits == 64 else "__umulhi"
-    text = f"{name}({_unsigned(a, ty)}, {_unsigned(b, ty)})" if ty.is_signed() else f"{name}({a}, {b})"
+    text = (
+        f"{name}({_unsigned(a, ty)}, {_unsigned(b, ty)})" if ty.is_signed() else f"{name}({a}, {b})"
+    )
     return f"({value_type(ty)}){text}" if ty.is_signed() else text
 
 

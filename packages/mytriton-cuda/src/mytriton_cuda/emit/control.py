@@ -74,9 +74,7 @@ def _if(k: Kernel, item: SSAItem) -> None:
         head = "else"
 
 
-def _carried(
-    k: Kernel, item: SSAItem, arguments: Any, inputs: Any, ends: Any
-) -> list[Move]:
+def _carried(k: Kernel, item: SSAItem, arguments: Any, inputs: Any, ends: Any) -> list[Move]:
     """Declare the variables of what a loop carries: each is its argument and its result."""
     moves = []
     for lane, result in enumerate(item.results):

@@ -39,8 +39,8 @@ def _encoder(name: str) -> str:
         code = __float_as_uint(__uint_as_float(rest) + {magic!r}f) - __float_as_uint({magic!r}f);
     }} else {{
         code = ((rest + {(1 << (shift - 1)) - 1:#x}u + ((rest >> {shift}) & 1u)) >> {shift}) - {
-            (127 - bias) << mantissa
-        }u;
+        (127 - bias) << mantissa
+    }u;
         code = code > {largest:#x}u ? {beyond:#x}u : code;
     }}
     return (unsigned char)(code | ((bits >> 24) & 0x80u));

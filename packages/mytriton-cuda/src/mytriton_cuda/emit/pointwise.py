@@ -58,7 +58,14 @@ def function(name: str) -> Renderer:
     return render
 
 
-for _name, _symbol in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!=")):
+for _name, _symbol in (
+    ("lt", "<"),
+    ("le", "<="),
+    ("gt", ">"),
+    ("ge", ">="),
+    ("eq", "=="),
+    ("ne", "!="),
+):
     RENDERERS[f"cmp_{_name}"] = _comparison(_symbol)
 for _name, _symbol, _bools in (("and", "&", "&&"), ("or", "|", "||"), ("xor", "^", "!=")):
     RENDERERS[_name] = _bitwise(_symbol, _bools)

@@ -7,6 +7,19 @@ from .floats8 import small_floats
 
 _INLINE = "static __device__ __forceinline__"
 
+
+def _mma(name: str, shape: str, kind: str) -> str:
+    """One instruction of the tensor cores; ``upper`` and ``lower`` are the rows of the result that a
+    thread holds two elements of."""
+    return f"""void {name}(
+    float* upper, float* lower, const unsigned int (&a)[4], const unsigned int (&b)[2]) {{
+    asm volatile("mma.sync.aligned.{shape}.row.col.f32.{kind}.{kind}.f32 "
+        "{{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, %3}};"
+        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}}"""
+
+
 #: Name -> (names it calls, text). Listed in the order they are written.
 FUNCTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "half_to_float": (
@@ -89,6 +102,23 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], str]] = {
 }""",
     ),
     **small_floats(),
+    "pair_at": (
+        (),
+        """unsigned int pair_at(const void* place) {
+    return *(const unsigned int*)place;
+}""",
+    ),
+    "to_tf32": (
+        (),
+        """unsigned int to_tf32(float value) {
+    unsigned int bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+    return bits;
+}""",
+    ),
+    "mma_f16": ((), _mma("mma_f16", "m16n8k16", "f16")),
+    "mma_bf16": ((), _mma("mma_bf16", "m16n8k16", "bf16")),
+    "mma_tf32": ((), _mma("mma_tf32", "m16n8k8", "tf32")),
 }
 
 #: Definitions that are no functions, and functions that are templates. Written first.

@@ -162,7 +162,9 @@ def custom_reduction(k: Kernel, op: SSAOp) -> None:
     extent, inner = _group(op, shape)
     if extent > 1:
         thread = k.thread()
-        first = f"{thread} % (2 * step) == 0" if inner == 1 else f"{thread} / {inner} % (2 * step) == 0"
+        first = (
+            f"{thread} % (2 * step) == 0" if inner == 1 else f"{thread} / {inner} % (2 * step) == 0"
+        )
         other = f"{thread} + step" if inner == 1 else f"{thread} + step * {inner}"
         with k.block(f"for (int step = 1; step < {extent}; step *= 2)", op.span):
             with k.block(f"if ({' && '.join([*_active(k, shape), first])})", op.span):

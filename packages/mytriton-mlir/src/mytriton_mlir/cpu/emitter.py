@@ -13,12 +13,15 @@ from dataclasses import dataclass
 import mytriton.plugin_api as mt
 from mytriton.analysis.axis import AxisInfo, axis_info, value_info
 
-from . import memory, values
+from . import memory, structured, values
 from .builder import Level, Val
 from .evaluate import Buffer
-from .facts import Facts
+from .facts import FOLDS, Facts
+from .fold import Fold
+from .fuse import fuse_products
 from .nest import Nest
-from .plan import Group, Loop, Planner, Root, Step
+from .plan import Branch, Group, Loop, Planner, Root, Step, While
+from .product import Product
 from .scratch import STACK_BYTES, Scratch, count
 from .target import Target
 from .tile import AxisMap
@@ -164,6 +167,14 @@ class Emitter(Scratch):
                 Nest(self, step).write()
             elif isinstance(step, Loop):
                 self._loop(step)
+            elif isinstance(step, Branch):
+                structured.branch(self, step)
+            elif isinstance(step, While):
+                structured.repeat(self, step)
+            elif step.opcode == "dot":
+                Product(self, step).write()
+            elif step.opcode in FOLDS:
+                Fold(self, step).write()
             elif step.opcode == "store":
                 _ptr, value, _ = step.operands
                 memory.store(self, step, self.value(value), (), 0)
@@ -194,7 +205,7 @@ class Emitter(Scratch):
         self.steps(plan.body)
         for arg in plan.carried:
             if arg.id in plan.staged:
-                self._copy_staged(arg)
+                self.copy_staged(arg)
         ends = dict(zip((a.id for a in loop.carried_args), loop.yields))
         yields = [self.value(ends[a.id]) for a in scalars]
         yields += [self._base(ends[a.id]) for a in based]
@@ -269,7 +280,8 @@ class Emitter(Scratch):
             del self.planner.fused[of[arg.id].id]
             self.buffers[of[arg.id].id] = self.buffers[arg.id]
 
-    def _copy_staged(self, arg: mt.SSAValue) -> None:
+    def copy_staged(self, arg: mt.SSAValue) -> None:
+        """Move the new value of a carried block to where the old one was."""
         staging, own = self.owned[arg.id, True], self.owned[arg.id, False]
 
         def body(identity: AxisMap) -> None:
@@ -281,6 +293,11 @@ class Emitter(Scratch):
             )
 
         self.sweep((count(own.shape),), body)
+
+    def product_buffer(self, op: mt.SSAOp) -> Buffer:
+        """Where a product accumulates: its own buffer, or that of a loop's argument."""
+        result = op.results[0]
+        return self.own_buffer(self.planner.in_place.home.get(result.id, result))
 
     # ------------------------------------------------------------------ loops inside a nest
 
@@ -393,5 +410,6 @@ def entry_name(function: mt.SSAFunction) -> str:
 
 def emit(function: mt.SSAFunction, target: Target, assume: Assumptions | None = None) -> str:
     """The MLIR text of a kernel."""
+    function = fuse_products(function)
     emitter = Emitter(function, target, assume or default_assumptions(function))
     return emitter.kernel(entry_name(function))

@@ -210,12 +210,15 @@ class Evaluator:
             if axis == self.tile.axis:
                 stride = step
             factor = self.scalar(step)
-            terms.append(self._times(factor, self.tile.positions[axis]))
+            terms.append(self.times(factor, self.tile.positions[axis]))
             if axis == self.tile.row_axis and r:
-                terms.append(self._times(factor, self.b.constant(r, "i64")))
+                terms.append(self.times(factor, self.b.constant(r, "i64")))
         return self.total(terms), stride
 
-    def _times(self, a: Val, b: Val) -> Val:
+    def times(self, a: Val, b: Val) -> Val:
+        """The product of two offsets."""
+        if self.b.constant(0, "i64").name in (a.name, b.name):
+            return self.b.constant(0, "i64")
         one = self.b.constant(1, "i64").name
         if a.name == one:
             return b
@@ -223,8 +226,10 @@ class Evaluator:
 
     def total(self, terms: list[Val]) -> Val:
         """The sum, outer terms first: what does not change in a loop is added outside it."""
+        zero = self.b.constant(0, "i64")
+        terms = [term for term in terms if term.name != zero.name]
         if not terms:
-            return self.b.constant(0, "i64")
+            return zero
         first, *rest = sorted(terms, key=lambda term: term.level.depth)
         for term in rest:
             first = self.b.binary("arith.addi", first, term)

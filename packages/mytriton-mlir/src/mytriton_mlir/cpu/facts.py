@@ -13,6 +13,8 @@ from mytriton.analysis.pointers import pointer_roots
 from .lowerings import COSTS
 
 REDUCTIONS = frozenset({"sum", "max", "min", "xor_sum", "argmax", "argmin", "reduce"})
+#: Reductions that combine copies of their operands pair by pair.
+FOLDS = frozenset({"argmax", "argmin", "reduce"})
 #: Structured control flow, beside ``for``.
 CONTROL = frozenset({"if", "while"})
 #: Operations that are run for what they do.
@@ -64,7 +66,7 @@ class Facts:
                 found.append(form.root)
             return found
         item = self.makers.get(ptr.id) if isinstance(ptr, mt.SSAValue) else None
-        if isinstance(item, mt.SSAOp):
+        if isinstance(item, mt.SSAOp) and not item.regions:
             return [v for operand in item.operands for v in _values(operand)]
         return _values(ptr)
 
@@ -118,7 +120,7 @@ class Facts:
     def _demand(self) -> frozenset[int]:
         """Values that are needed as such, not only through linear forms."""
         joined: dict[int, tuple[list[mt.SSAValue], Sequence[mt.SSAOperand]]] = {}
-        pending: list[mt.SSAOperand] = []
+        pending: list[mt.SSAOperand | BaseOf] = []
         for item in mt.walk(self.function.body):
             if isinstance(item, mt.SSAForRange):
                 pending += [item.start, item.stop, item.step]
@@ -127,14 +129,21 @@ class Facts:
             elif item.opcode == "while":
                 pending += item.regions[0].yields
             elif item.opcode in ROOTS:
-                pending += self.needs(item)
+                pending += self._demands(item)
             if isinstance(item, mt.SSAForRange) or item.opcode in CONTROL:
                 for k, (_, sources) in enumerate(lanes(item)):
                     names = same_values(item, k)
                     joined.update((v.id, (names, sources)) for v in names)
         found: set[int] = set()
+        bases: set[int] = set()
         while pending:
             operand = pending.pop()
+            if isinstance(operand, BaseOf):
+                # Only where its lanes begin, which goes round loops as a scalar.
+                if operand.value.id not in bases:
+                    bases.add(operand.value.id)
+                    pending += self._base_needs(joined, operand.value)
+                continue
             if not isinstance(operand, mt.SSAValue) or operand.id in found:
                 continue
             found.add(operand.id)
@@ -142,19 +151,49 @@ class Facts:
                 names, sources = joined[operand.id]
                 if mt.shape_of(operand.ty) or operand.id not in self.affine.linear:
                     pending += [*names, *sources]
-                # Its base is needed in any case.
                 if operand.id in self.affine.linear:
-                    pending += [v for source in sources for v in self.pointer_needs(source)]
+                    pending.append(BaseOf(operand))
             elif isinstance(maker := self.makers.get(operand.id), mt.SSAOp):
-                pending += self.needs(maker)
+                pending += self._demands(maker)
         return frozenset(found)
+
+    def _base_needs(
+        self, joined: Mapping[int, tuple[Sequence[mt.SSAValue], Sequence[mt.SSAOperand]]],
+        value: mt.SSAValue,
+    ) -> list[mt.SSAOperand | BaseOf]:  # fmt: skip
+        """What the base of a carried value is computed from."""
+        names, sources = joined.get(value.id, ((), ()))
+        found: list[mt.SSAOperand | BaseOf] = [BaseOf(name) for name in names if name != value]
+        return found + [need for source in sources for need in self._pointer_demands(source)]
+
+    def _demands(self, item: mt.SSAOp) -> list[mt.SSAOperand | BaseOf]:
+        """``needs``, with what is needed only as the base of a linear form marked as such."""
+        if item.opcode in ("load", "store") and not item.regions:
+            ptr, second, third = item.operands
+            other, mask = (third, second) if item.opcode == "load" else (second, third)
+            form = self.affine.masks.get(mask.id) if isinstance(mask, mt.SSAValue) else None
+            found = [*self._pointer_demands(ptr), other]
+            if form is None:
+                return [*found, mask]
+            bounds = [bound for bounds in form.bounds for bound in bounds]
+            return [*found, *(v for b in bounds for v in _terms(b)), *form.conditions]
+        if not item.regions and item.results and mt.is_pointer(item.results[0].ty):
+            return self._pointer_demands(item.results[0])
+        return list(self.needs(item))
+
+    def _pointer_demands(self, ptr: mt.SSAOperand) -> list[mt.SSAOperand | BaseOf]:
+        form = self.affine.of(ptr)
+        if form is None:
+            return list(self.pointer_needs(ptr))
+        found = [v for s in (form.base, *form.strides) for v in _terms(s)]
+        return [*found, form.root] if form.root != ptr else found
 
     # ------------------------------------------------------------------ kinds of items
 
     def squeezes(self, item: mt.SSAItem) -> bool:
         """Whether a reduction drops an axis of extent 1 and leaves a block. (One that leaves a scalar
         is computed like any other: scalars are known outside of nests.)"""
-        if not mt.shape_of(item.results[0].ty):
+        if not mt.shape_of(item.results[0].ty) or item.opcode == "reduce":
             return False
         operand = item.inputs[0]
         assert operand is not None
@@ -189,6 +228,30 @@ class Facts:
         if isinstance(element, mt.ScalarType) and element.is_floating() and element.bits < 32:
             own += 2
         return min(CAP, own + sum(self.costs.get(v.id, 0) for v in self.needs(item)))
+
+    def untransposed(self, value: mt.SSAValue) -> tuple[mt.SSAValue, tuple[int, ...]]:
+        """What ``trans`` operations make a value from, and the axis of it that each axis is."""
+        order = tuple(range(len(mt.shape_of(value.ty))))
+        while True:
+            item = self.makers.get(value.id)
+            if not isinstance(item, mt.SSAOp) or item.opcode != "trans":
+                return value, order
+            order = tuple(item.attrs["order"][k] for k in order)
+            operand = item.operands[0]
+            assert isinstance(operand, mt.SSAValue)
+            value = operand
+
+    def direct_load(self, value: mt.SSAValue) -> mt.SSAOp | None:
+        """The load that a factor of a product may be read through, element by element: of every
+        element, in strides, of a type that needs no conversion."""
+        value, _ = self.untransposed(value)
+        item = self.makers.get(value.id)
+        if not isinstance(item, mt.SSAOp) or item.opcode != "load":
+            return None
+        form = self.affine.of(item.operands[0])
+        if item.operands[1] is not None or form is None or form.root is None:
+            return None
+        return item if mt.scalar_of(value.ty) in (mt.F32, mt.F64) else None
 
     def is_run(self, ptr: mt.SSAOperand) -> bool:
         """Whether the lanes of a pointer follow one another along the last axis (or are one)."""
@@ -304,15 +367,19 @@ def leaves(expression: Scalar) -> list[mt.SSAValue]:
 
 @lru_cache(maxsize=4096)
 def _leaves(expression: Scalar) -> tuple[mt.SSAValue, ...]:
-    found: list[mt.SSAValue] = []
+    return tuple(v.value if isinstance(v, BaseOf) else v for v in _terms(expression))
+
+
+@lru_cache(maxsize=4096)
+def _terms(expression: Scalar) -> tuple[mt.SSAValue | BaseOf, ...]:
+    """The SSA values in a scalar expression, bases of carried ones told apart."""
+    found: list[mt.SSAValue | BaseOf] = []
     pending: list[Scalar] = [expression]
     while pending:
         current = pending.pop()
         if isinstance(current, Binary):
             pending += [current.lhs, current.rhs]
-        elif isinstance(current, BaseOf):
-            found.append(current.value)
-        elif isinstance(current, mt.SSAValue):
+        elif isinstance(current, (BaseOf, mt.SSAValue)):
             found.append(current)
     return tuple(found)
 

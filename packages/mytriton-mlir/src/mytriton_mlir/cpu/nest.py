@@ -11,6 +11,7 @@ from . import memory, reduce, values
 from .builder import Level, Val
 from .evaluate import Buffer
 from .plan import Group, Root
+from .scratch import count
 from .tile import Tile, trailing, vector_axis
 from .tiled import pack
 
@@ -28,12 +29,12 @@ class Accumulator:
         self.name = root.op.opcode
         self.result = root.op.results[0]
         self.ty = mt.scalar_of(root.operand.ty)
-        self.axis: int | None = root.op.attrs.get("axis")
+        shape = mt.shape_of(self.result.ty)
+        self.axis: int | None = root.op.attrs.get("axis") if shape else None
         self.parts = reduce.parts(self.name, self.ty)
         #: Partial results round the loops in registers: through all loops, or the innermost.
         self.through_all = self.axis is None
         self.in_inner = self.axis is not None and self.axis == tile.axis
-        shape = mt.shape_of(self.result.ty)
         self.buffers: list[Buffer] = []
         if shape:
             narrow = self.ty.is_floating() and self.ty.bits < 32
@@ -286,7 +287,7 @@ class Nest:
         if root.kind == "store":
             assert root.op is not None
             memory.store(e, root.op, val, identity, r, e.streams(root))
-        elif root.kind in ("keep", "start", "carry"):
+        elif root.kind != "reduce":
             e.put(e.target_buffer(root), val, identity, r)
         else:
             acc = next(a for a in self.sums if a.root is root)
@@ -327,11 +328,14 @@ class Nest:
             e.buffers[acc.result.id] = acc.buffers[0]
             return
 
-        def body(identity: tuple[int | None, ...]) -> None:
-            totals = [e.get(buffer, identity, 0) for buffer in acc.buffers]
-            e.put(acc.buffers[0], reduce.finish(b, acc.name, acc.ty, totals), identity, 0)
+        size = count(acc.buffers[0].shape)
+        flat = [Buffer(buffer.pointer, buffer.element, (size,)) for buffer in acc.buffers]
 
-        e.sweep(acc.buffers[0].shape, body)
+        def body(identity: tuple[int | None, ...]) -> None:
+            totals = [e.get(buffer, identity, 0) for buffer in flat]
+            e.put(flat[0], reduce.finish(b, acc.name, acc.ty, totals), identity, 0)
+
+        e.sweep((size,), body)
         e.buffers[acc.result.id] = Buffer(
             acc.buffers[0].pointer, mt.scalar_of(acc.result.ty), acc.buffers[0].shape
         )

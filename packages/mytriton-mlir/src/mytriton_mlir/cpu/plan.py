@@ -14,11 +14,14 @@ from dataclasses import dataclass, field
 
 import mytriton.plugin_api as mt
 
-from .facts import Facts
+from .facts import Facts, lanes
+from .in_place import InPlace, factors
 from .tile import normal
 
 #: A value that costs more than this to compute is kept when several nests need it.
 KEEP_ABOVE = 8
+#: What is not done tile by tile: it acts, or needs other lanes.
+_NOT_FUSED = frozenset({"store", "device_print", "device_assert", "trans"})
 #: Roots in one nest: more would only fill the registers.
 MOST_ROOTS = 12
 
@@ -26,13 +29,15 @@ MOST_ROOTS = 12
 @dataclass
 class Root:
     """Something a nest computes: ``store`` and ``reduce`` (with ``op``), ``keep`` a value in its
-    own buffer, ``carry`` a value into the buffer of a loop argument."""
+    own buffer, ``carry`` a value into the buffer of a loop argument (or the result of a branch),
+    ``start`` its first value, ``put`` an operand of ``op`` into the buffer ``slot`` of that."""
 
     kind: str
     operand: mt.SSAOperand
     shape: tuple[int, ...]
     op: mt.SSAOp | None = None
     target: mt.SSAValue | None = None
+    slot: str = ""
 
 
 @dataclass
@@ -58,7 +63,29 @@ class Loop:
     tiled: bool = False
 
 
-Step = Group | Loop | mt.SSAOp
+@dataclass
+class While:
+    """A ``while`` loop: the steps of its condition, and the rest as for a ``Loop``."""
+
+    item: mt.SSAOp
+    start: list[Group]
+    condition: list[Step]
+    body: list[Step]
+    carried: list[mt.SSAValue]
+    staged: frozenset[int]
+
+
+@dataclass
+class Branch:
+    """An ``if``: the steps of its regions. ``blocks``: results that live in buffers."""
+
+    item: mt.SSAOp
+    regions: list[list[Step]]
+    blocks: list[mt.SSAValue]
+
+
+#: An operation of its own: scalars, stores of scalars, products, folds.
+Step = Group | Loop | While | Branch | mt.SSAOp
 
 
 class Planner:
@@ -70,6 +97,9 @@ class Planner:
         self.fused: dict[int, mt.SSAForRange] = {}
         self._registers = registers
         self._bits = lanes_bits
+        #: Blocks that are read from a buffer by products.
+        self.factors = factors(facts)
+        self.in_place = InPlace(facts)
 
     def body(self, items: Sequence[mt.SSAItem], last: Sequence[Root] = ()) -> list[Step]:
         """The steps of a body; ``last`` are roots after its last item."""
@@ -83,21 +113,67 @@ class Planner:
 
     def loop(self, loop: mt.SSAForRange) -> Loop:
         """The plan of a loop that stays a loop around nests."""
-        facts = self.facts
-        carried = [
-            arg for arg in loop.carried_args if mt.shape_of(arg.ty) and facts.carries_data(arg)
-        ]
-        numbers = {arg.id for arg in carried}
-        start, ends = [], []
-        for arg, first, end in zip(loop.carried_args, loop.carried_inputs, loop.yields):
-            if arg.id in numbers:
-                shape = mt.shape_of(arg.ty)
-                start.append(Group(shape, [Root("start", first, shape, target=arg)]))
-                ends.append(Root("carry", end, shape, target=arg))
+        start, ends, carried = self._carried(loop)
         if self.tiles(loop):
             return Loop(loop, start, [], carried, frozenset(), tiled=True)
         body = self.body(loop.body, ends)
-        return Loop(loop, start, body, carried, self._staged(body, numbers))
+        staged = self._staged(body, {arg.id for arg in carried})
+        return Loop(loop, start, body, carried, staged)
+
+    def repeat(self, item: mt.SSAOp) -> While:
+        """The plan of a ``while``."""
+        start, ends, carried = self._carried(item)
+        condition = self.body(item.regions[0].body)
+        body = self.body(item.regions[1].body, ends)
+        staged = self._staged(body, {arg.id for arg in carried})
+        return While(item, start, condition, body, carried, staged)
+
+    def branch(self, item: mt.SSAOp) -> Branch:
+        """The plan of an ``if``."""
+        blocks = [
+            v for v in item.results if mt.shape_of(v.ty) and self.facts.carries_data(v)
+        ]
+        numbers = {v.id for v in blocks}
+        regions = []
+        for region in item.regions:
+            ends = [
+                Root("carry", end, mt.shape_of(v.ty), target=v)
+                for v, end in zip(item.results, region.yields)
+                if v.id in numbers
+            ]
+            regions.append(self.body(region.body, ends))
+        return Branch(item, regions, blocks)
+
+    def is_direct(self, value: mt.SSAValue) -> bool:
+        """Whether a product reads a factor from where it is loaded."""
+        base, _ = self.facts.untransposed(value)
+        return base.id not in self.kept and self.facts.direct_load(value) is not None
+
+    def in_buffer(self, value: mt.SSAValue) -> bool:
+        """Whether a block is in a buffer once it has been computed."""
+        item = self.facts.makers.get(value.id)
+        if value.id in self.kept or item is None:
+            return value.id in self.kept
+        if value not in item.results:  # carried round a loop
+            return True
+        if isinstance(item, mt.SSAForRange):
+            return value.id not in self.fused
+        return self.facts.is_solid(item)
+
+    def _carried(
+        self, item: mt.SSAItem
+    ) -> tuple[list[Group], list[Root], list[mt.SSAValue]]:
+        """How the blocks that a loop carries start and end, and which arguments they are."""
+        start, ends, carried = [], [], []
+        for arg, (first, end) in lanes(item):
+            shape = mt.shape_of(arg.ty)
+            if not shape or not self.facts.carries_data(arg):
+                continue
+            carried.append(arg)
+            start.append(Group(shape, [Root("start", first, shape, target=arg)]))
+            if arg.id not in self.in_place.ends:
+                ends.append(Root("carry", end, shape, target=arg))
+        return start, ends, carried
 
     def _staged(self, body: list[Step], carried: set[int]) -> frozenset[int]:
         """Carried arguments that are read in another lane, or in a later nest, than the one that
@@ -135,7 +211,7 @@ class Planner:
             if isinstance(item, mt.SSAForRange):
                 if self._common_shape(item) != shape:
                     return False
-            elif item.opcode == "store" or facts.reduces(item):
+            elif item.opcode in _NOT_FUSED or facts.is_solid(item):
                 return False
             elif item.opcode == "load" and item.results[0].id in facts.demanded:
                 whole |= mt.shape_of(item.results[0].ty) == shape

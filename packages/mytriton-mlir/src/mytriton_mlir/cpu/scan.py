@@ -147,7 +147,7 @@ class Scan:
         a, b, acc = item.operands
         for k, operand in enumerate((a, b)):
             assert isinstance(operand, mt.SSAValue)
-            if k == 0 and self.facts.is_direct(operand):
+            if k == 0 and self.planner.is_direct(operand):
                 continue
             if k == 0:
                 operand, _ = self.facts.untransposed(operand)
@@ -157,7 +157,7 @@ class Scan:
                 shape = mt.shape_of(operand.ty)
                 self._join(Root("put", operand, shape, item, slot=f"factor {k}"))
         result = item.results[0]
-        if acc is not None and self.planner.in_place.get(result.id) != acc:
+        if acc is not None and result.id not in self.planner.in_place.bare:
             self._join(Root("put", acc, mt.shape_of(result.ty), item, slot="product"))
         self._close()
         self.steps.append(item)

@@ -30,6 +30,8 @@ class Scratch(Evaluator):
         self.bytes = 0
         #: Buffers of kept and carried values: by number, and whether it is the staging buffer.
         self.owned: dict[tuple[int, bool], Buffer] = {}
+        #: Buffers of operands: by number of the first result, and what for.
+        self.slots: dict[tuple[int, str], Buffer] = {}
         #: Carried arguments whose new value is staged.
         self.staged: set[int] = set()
 
@@ -92,14 +94,33 @@ class Scratch(Evaluator):
 
     def target_buffer(self, root: Root) -> Buffer:
         """The buffer that a root writes: a carried value goes to its staging buffer, if it has one."""
+        if root.kind == "put":
+            return self._slot_buffer(root)
         assert root.target is not None
-        staged = root.kind == "carry" and root.target.id in self.staged
-        key = (root.target.id, staged)
+        return self.own_buffer(
+            root.target, staged=root.kind == "carry" and root.target.id in self.staged
+        )
+
+    def own_buffer(self, value: mt.SSAValue, *, staged: bool = False) -> Buffer:
+        """The buffer of a block, or the one its next value waits in."""
+        key = (value.id, staged)
         if key not in self.owned:
-            ty = root.target.ty
-            assert isinstance(ty, mt.BlockType)
-            self.owned[key] = self.new_buffer(ty.element, ty.shape, f"v{root.target.id}")
+            assert isinstance(value.ty, mt.BlockType)
+            self.owned[key] = self.new_buffer(value.ty.element, value.ty.shape, f"v{value.id}")
         return self.owned[key]
+
+    def _slot_buffer(self, root: Root) -> Buffer:
+        assert root.op is not None and root.operand is not None
+        if root.slot == "product":
+            return self.product_buffer(root.op)
+        key = root.op.results[0].id, root.slot
+        if key not in self.slots:
+            element = mt.scalar_of(root.operand.ty)
+            self.slots[key] = self.new_buffer(element, root.shape, root.slot)
+        return self.slots[key]
+
+    def product_buffer(self, op: mt.SSAOp) -> Buffer:
+        raise NotImplementedError
 
     def get(self, buffer: Buffer, amap: AxisMap, r: int) -> Val:
         return self.read(buffer, amap, r)

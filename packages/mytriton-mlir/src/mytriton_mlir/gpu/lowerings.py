@@ -24,6 +24,7 @@ from .arithmetic import compare
 from .pointers import Pointer
 from .scalars import memory_type, value_type
 from .table import LOWERINGS, lowers, result_scalar, scalar
+from .text import quoted
 
 if TYPE_CHECKING:
     from .kernel import Kernel
@@ -161,6 +162,17 @@ def _store(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> None:
             k.body.line(statement)
     else:
         k.body.line(statement)
+
+
+@lowers("device_assert")
+def _assert(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> None:
+    condition, mask = op.operands
+    name = k.operand(condition, layout, BOOL, "assert")
+    if mask is not None:
+        here = k.operand(mask, layout, BOOL, "assert")
+        elsewhere = k.body.define(f"arith.xori {here}, {k.body.number(1, BOOL)} : i1", "masked_off")
+        name = k.body.define(f"arith.ori {name}, {elsewhere} : i1", "assert_holds")
+    k.body.line(f"cf.assert {name}, {quoted(op.attrs['message'])}")
 
 
 __all__ = ["LOWERINGS", "elementwise", "matrix", "reduction"]

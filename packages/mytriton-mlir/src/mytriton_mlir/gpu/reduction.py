@@ -70,7 +70,7 @@ class Lane:
         """The text of a value, from that of the working type."""
         if self.work == self.ty or not (self.ty == BOOL or self.work.is_floating()):
             return text
-        name = k.body.define(text, f"{stem}_{self.work}")
+        name = text if text.startswith("%") else k.body.define(text, f"{stem}_{self.work}")
         if self.ty == BOOL:
             return compare("!=", name, k.body.number(0, self.work), self.work)
         return f"arith.truncf {name} : {value_type(self.work)} to {value_type(self.ty)}"

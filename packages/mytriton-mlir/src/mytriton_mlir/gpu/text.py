@@ -13,6 +13,12 @@ from .scalars import constant_name, literal, value_type
 _INDENT = "  "
 
 
+def quoted(text: str) -> str:
+    """A string literal of MLIR."""
+    plain = {b: chr(b) for b in range(32, 127) if chr(b) not in '"\\'}
+    return '"' + "".join(plain.get(b, f"\\{b:02X}") for b in text.encode()) + '"'
+
+
 class Body:
     """Writes operations and names their results.
 

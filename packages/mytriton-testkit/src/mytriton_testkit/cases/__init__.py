@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 THEMES = (
     "elementwise", "special", "masks", "loops", "carried", "unrolling", "reductions",
     "reductions_2d", "grids", "scalars", "conversions", "order", "memory", "tiles",
-    "constructors", "articles", "names",
+    "constructors", "articles", "names", "operators",
 )  # fmt: skip
 #: Distributions add cases by an entry point of this group that names a callable giving cases.
 ENTRY_POINT_GROUP = "mytriton.testkit_cases"

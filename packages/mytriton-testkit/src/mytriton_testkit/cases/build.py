@@ -5,7 +5,8 @@ Nothing here calls the compiler: expected values come from NumPy alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, wraps
 from typing import Any
 
@@ -21,6 +22,8 @@ UINTS = ("u8", "u16", "u32", "u64")
 FLOATS = ("f16", "bf16", "f32", "f64")
 #: Every type of which there are values (8-bit floats only exist in memory).
 DTYPES = ("bool", *INTS, *UINTS, *FLOATS)
+#: Types of memory only.
+STORED = ("f8e4nv", "f8e5")
 #: The types every backend must know.
 CORE_DTYPES = ("f32", "i32")
 
@@ -28,15 +31,16 @@ _NAMES = {
     "bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2",
     "u32": "u4", "u64": "u8", "f16": "f2", "f32": "f4", "f64": "f8",
 }  # fmt: skip
+_FOREIGN = {"bf16": "bfloat16", "f8e4nv": "float8_e4m3fn", "f8e5": "float8_e5m2"}
 
 
 @cache
 def dtype(name: str) -> np.dtype[Any]:
-    """The NumPy dtype of an element type; ``bf16`` needs ``ml_dtypes``."""
-    if name == "bf16":
+    """The NumPy dtype of an element type; ``bf16`` and 8-bit floats need ``ml_dtypes``."""
+    if name in _FOREIGN:
         import ml_dtypes
 
-        found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _FOREIGN[name]))
         return found
     return np.dtype(_NAMES[name])
 
@@ -133,6 +137,15 @@ def _quiet(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return quiet
 
 
+def of_edition(edition: str) -> Callable[[Callable[[], Iterator[Case]]], Callable[[], list[Case]]]:
+    """Decorates the ``cases`` of a module whose cases all entered in one edition."""
+
+    def decorate(cases: Callable[[], Iterator[Case]]) -> Callable[[], list[Case]]:
+        return lambda: [replace(case, edition=edition) for case in cases()]
+
+    return decorate
+
+
 def level_of(*dtypes: str) -> str:
     """``core`` when every backend must know the types, else ``standard``."""
     return "core" if set(dtypes) <= {"f32", "i32", "bool"} else "standard"
@@ -183,4 +196,47 @@ def pointwise(
         path, [*ins[:1], *shape] if axes is None else axes, kernel, max(1, -(-length // block)),
         arguments, expected, level=level or level_of(*ins, out), note=note,
         tolerance=tolerance or (ARITHMETIC if floats else EXACT),
+    )  # fmt: skip
+
+
+def several(
+    path: str,
+    kernel: Any,
+    compute: Callable[..., Sequence[Any]],
+    *,
+    ins: Sequence[str],
+    outs: Mapping[str, str],
+    n: int = 100,
+    block: int = 64,
+    make: Callable[..., Array] = data,
+    axes: Sequence[str] | None = None,
+    tolerance: Tolerance = EXACT,
+    level: str = "standard",
+    extra: Mapping[str, Any] | None = None,
+    inputs: Callable[[np.random.Generator], Sequence[Array]] | None = None,
+    note: str = "",
+) -> Case:
+    """``kernel(x[, y[, z]], <outs>, n, BLOCK)`` stores several results of the same ``n`` elements.
+
+    ``compute(x, ...)`` gives them in the order of ``outs`` (name -> type); it gets floats as
+    ``float64``. ``inputs`` replaces data made by ``make``; ``extra`` are further arguments.
+    """
+    names = "xyzw"[: len(ins)]
+    length = n if inputs is None else len(inputs(np.random.default_rng(0))[0])
+
+    def arguments(rng: np.random.Generator) -> Arguments:
+        arrays = [make(rng, n, d) for d in ins] if inputs is None else inputs(rng)
+        made = {name: sentinel(length + 3, d) for name, d in outs.items()}
+        rest = {"n": length, **(extra or {}), "BLOCK": block}
+        return {**dict(zip(names, arrays, strict=True)), **made, **rest}
+
+    def expected(a: Arguments) -> Mapping[str, Any]:
+        found = compute(*(exact(a[k]) for k in names))
+        for (name, d), values in zip(outs.items(), found, strict=True):
+            a[name][:length] = rounded(np.broadcast_to(values, (length,)), d)
+        return {name: a[name] for name in outs}
+
+    return case(
+        path, ins[:1] if axes is None else axes, kernel, -(-length // block), arguments, expected,
+        level=level, note=note, tolerance=tolerance,
     )  # fmt: skip

@@ -24,6 +24,8 @@ class Difference:
 
 #: Explicit mantissa bits, exponent of the smallest normal number, largest finite value.
 FORMATS = {
+    "float8_e4m3fn": (3, -6, 448.0),
+    "float8_e5m2": (2, -14, 57344.0),
     "float16": (10, -14, 65504.0),
     "bfloat16": (7, -126, (2 - 2.0**-7) * 2.0**127),
     "float32": (23, -126, (2 - 2.0**-23) * 2.0**127),

@@ -77,7 +77,7 @@ def _sum(a: Any, axes: tuple[int, ...]) -> Any:
 
 def _quiet(a: Any) -> Any:
     """NaNs as NumPy's own: ``fmax`` and ``fmin`` lose elements next to a signalling NaN."""
-    return np.where(a != a, a.dtype.type(np.nan), a)
+    return np.where(a != a, a.dtype.type(np.nan), a) if a.dtype.kind == "f" else a
 
 
 def _positions(of_all: Any) -> Callable[..., Any]:

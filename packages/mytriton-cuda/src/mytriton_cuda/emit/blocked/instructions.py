@@ -33,7 +33,8 @@ def instruction(op: SSAItem) -> Instruction | None:
     """The instruction for a ``dot``; ``None`` where it is done by ordinary arithmetic: single
     precision, unless the user allows to round to ``tf32``, and tiles that are too small."""
     a, b = (operand_type(operand) for operand in op.inputs[:2])
-    assert a is not None and b is not None
+    assert a is not None
+    assert b is not None
     element = scalar_of(a)
     found = {F16: _HALF, BF16: _BFLOAT}.get(element)
     if element == F32 and op.attrs.get("input_precision") == "tf32":

@@ -39,7 +39,7 @@ from .tiles import SCALAR, WARP, Layout, Registers
 MAX_WARPS = 32
 #: Shared memory a kernel may use without asking for more at launch.
 MAX_SHARED = 48 * 1024
-_LOCALS = ("r", "s", "k", "step", "other")
+_LOCALS = ("r", "s", "k", "m", "n", "e", "a", "b", "step", "other", "other_at")
 
 
 def default_warps(elements: int) -> int:
@@ -170,10 +170,10 @@ class BlockedKernel(Kernel):
         else:
             # Runs of `each` elements.
             moved = f"{_factor(part)} / {each} * {each * threads} + {_factor(part)} % {each}"
-        first = self._first(axis)
+        first = self.first(axis)
         return " + ".join(t for t in (first, moved) if t) or "0"
 
-    def _first(self, axis: int) -> str:
+    def first(self, axis: int) -> str:
         """The first element of a thread along an axis, ``""`` for 0."""
         tile = self._at.layout.tile
         assert tile is not None
@@ -199,6 +199,13 @@ class BlockedKernel(Kernel):
             if tile is not None and axis is not None and not tile.exact(axis):
                 found.append(f"{self.along(axis)} < {extent}")
         return found
+
+    def charged(self, layout: Layout) -> list[str]:
+        """Which threads act for a block that is its tile: those that hold elements first."""
+        tile = layout.tile
+        if tile is None:
+            return ["threadIdx.x == 0"]
+        return [f"threadIdx.x < {tile.active}"] if tile.active < tile.total else []
 
     def place(self, layout: Layout, axis: int) -> str:
         """The current element's place along an axis of a value."""
@@ -236,7 +243,9 @@ class BlockedKernel(Kernel):
         most = max(self._scratch.get(name, ("", 0, 0))[1], count)
         self._scratch[name] = (f"__align__(16) {kind}", most, size)
         if sum(n * s for _, n, s in self._scratch.values()) > MAX_SHARED:
-            raise UnsupportedFeature(f"limit.shared>{MAX_SHARED}", "a large reduction or matrix product")
+            raise UnsupportedFeature(
+                f"limit.shared>{MAX_SHARED}", "a large reduction or matrix product"
+            )
         return name
 
     # ------------------------------------------------------------------ pointers
@@ -262,13 +271,16 @@ class BlockedKernel(Kernel):
         self.flush()
         super().line(text, span)
 
-    def guarded(self, conditions: Sequence[str], statement: str, span: Span | None) -> None:
-        """A statement under conditions."""
+    def guarded(
+        self, conditions: Sequence[str], statements: Sequence[str], span: Span | None
+    ) -> None:
+        """Statements under conditions."""
         if conditions:
             with self.block(f"if ({' && '.join(conditions)})", span):
-                self.line(statement, span)
+                self.guarded((), statements, span)
         else:
-            self.line(statement, span)
+            for statement in statements:
+                self.line(statement, span)
 
     def flush(self) -> None:
         """Write the statements that are waiting."""
@@ -299,12 +311,13 @@ class BlockedKernel(Kernel):
     def declare(self, value: SSAValue, layout: Any, text: str | None, span: Span | None) -> str:
         name = self._variable(value, layout)
         self._values[value.id, layout] = name
-        self._define(name, value_type(value.ty), layout, text, span)
+        self.define(name, value_type(value.ty), layout, text, span)
         return name
 
-    def _define(
+    def define(
         self, name: str, kind: str, layout: Layout, text: str | None, span: Span | None
     ) -> None:
+        """Declare a variable with the registers of a layout."""
         if layout.count == 1:
             start = "" if text is None else f" = {text}"
             self.line(f"{kind} {name}{start};", span)
@@ -371,7 +384,7 @@ class BlockedKernel(Kernel):
                 text = self.text(end, layout)
             if len(moves) > 1:
                 aside = self._names.fresh(f"{name}_next")
-                self._define(aside, value_type(result.ty), layout, text, span)
+                self.define(aside, value_type(result.ty), layout, text, span)
                 with self.registers(layout):
                     text = self.indexed(aside, layout)
             texts.append((name, layout, text))

@@ -178,13 +178,9 @@ def _store(k: BlockedKernel, op: SSAOp, layout: Layout) -> None:
     pointer, value, mask = op.operands
     element = element_of(operand_type(pointer))  # type: ignore[arg-type]
     assert isinstance(element, PointerType)
-    ty, span, tile = element.element, op.span, layout.tile
+    ty, span = element.element, op.span
     width = _width(k, pointer, mask, layout)
-    conditions = []
-    if tile is None:
-        conditions = ["threadIdx.x == 0"]
-    elif tile.active < tile.total:
-        conditions = [f"threadIdx.x < {tile.active}"]
+    conditions = k.charged(layout)
     kind = stored_type(ty)
     single = layout.count == width
     with k.unrolled("r", 1 if single else layout.count, span, step=width):
@@ -195,7 +191,7 @@ def _store(k: BlockedKernel, op: SSAOp, layout: Layout) -> None:
             target = k.element(pointer, layout)
             stored = to_memory(k.converted(value, layout), ty, k.helpers)
         if width == 1:
-            k.guarded(conditions, f"{target} = {stored};", span)
+            k.guarded(conditions, [f"{target} = {stored};"], span)
             return
         k.helpers.need("Pack")
         group = k.fresh("group")
@@ -204,7 +200,7 @@ def _store(k: BlockedKernel, op: SSAOp, layout: Layout) -> None:
             stored = to_memory(k.converted(value, layout), ty, k.helpers)
             with k.unrolled("k", width, span):
                 k.line(f"{group}.at[k] = {stored};", span)
-        k.guarded(conditions, f"write_pack<{kind}, {width}>(&{target}, {group});", span)
+        k.guarded(conditions, [f"write_pack<{kind}, {width}>(&{target}, {group});"], span)
 
 
 for _name in GATHERING:

@@ -3,24 +3,26 @@ shared memory over warps and into other layouts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mytriton.analysis.threads.barriers import Access, Barriers, State
+from mytriton.analysis.threads import REDUCTIONS
 from mytriton.plugin_api import (
+    I32,
     ScalarType,
-    SSAForRange,
     SSAFunction,
     SSAOp,
+    operand_type,
     scalar_of,
     shape_of,
     walk,
 )
 
-from ..arithmetic import combine
+from ..arithmetic import beats, combine
+from ..reduction import POSITIONS, Room, at, rooms
 from ..scalars import NARROW_FLOATS, settle, value_type
-from .demand import REDUCTIONS, Demand, folds, shape
+from .demand import Demand, folds, shape
 from .tiles import WARP, Layout, Registers, Tile, layout
 
 if TYPE_CHECKING:
@@ -40,24 +42,25 @@ class Plan:
     results: int
     #: Warps whose parts have to be combined.
     parts: int
-    #: The scratch buffer, ``""`` when none is needed.
-    buffer: str = ""
+    #: Types of a partial result: the value, and its position where that is asked for.
+    types: tuple[ScalarType, ...]
+    #: The scratch buffers, empty when none is needed.
+    buffers: tuple[str, ...] = ()
 
 
 def plans(function: SSAFunction, demand: Demand) -> dict[int, Plan]:
     """Every reduction that somebody needs, by its identity. One buffer per type serves them all."""
     found: dict[int, Plan] = {}
     for item in walk(function.body):
-        if isinstance(item, SSAForRange) or item.opcode not in REDUCTIONS or not folds(item):
+        if item.opcode not in REDUCTIONS or item.opcode == "reduce" or not folds(item):
             continue
+        assert isinstance(item, SSAOp)
         wanted = demand.of(item.results[0])
         if not wanted:
             continue
         plan = _plan(item, demand)
         if plan.parts > 1 or any(each != plan.own for each in wanted):
-            ty = scalar_of(item.results[0].ty)
-            label = "f32" if ty in NARROW_FLOATS else ty.name
-            plan.buffer = f"scratch_{label}"
+            plan.buffers = tuple(buffer_of(ty) for ty in plan.types)
         found[id(item)] = plan
     return found
 
@@ -76,7 +79,14 @@ def _plan(op: SSAOp, demand: Demand) -> Plan:
     parts = 1
     for a in reduced:
         parts *= _warps(tile, a)
-    return Plan(tile, reduced, layout(tile, kept), results, parts)
+    element = scalar_of(operand_type(op.operands[0]))  # type: ignore[arg-type]
+    types = (element, I32) if op.opcode in POSITIONS else (element,)
+    return Plan(tile, reduced, layout(tile, kept), results, parts, types)
+
+
+def buffer_of(ty: ScalarType) -> str:
+    """The scratch buffer for values of a type."""
+    return f"scratch_{'f32' if ty in NARROW_FLOATS else ty.name}"
 
 
 def _warps(tile: Tile, axis: int) -> int:
@@ -84,92 +94,106 @@ def _warps(tile: Tile, axis: int) -> int:
     return max(1, tile.steps[axis] * tile.threads[axis] // max(WARP, tile.steps[axis]))
 
 
-class BlockedBarriers(Barriers):
-    """Reductions that stay inside warps have no barrier."""
-
-    def __init__(self, function: SSAFunction, demand: Demand, found: dict[int, Plan]) -> None:
-        self._plans = found
-        super().__init__(function, demand)  # type: ignore[arg-type]
-
-    def _reduction(self, op: SSAOp, state: State) -> State:
-        plan = self._plans.get(id(op))
-        if plan is None or not plan.buffer:
-            return state
-        self._step(op, [Access(plan.buffer, True)], state)
-        return {(plan.buffer, False): Access(plan.buffer, False)}
-
-
 def reduction(k: BlockedKernel, op: SSAOp) -> None:
     """Write all of a reduction, and its result in every layout that is asked for."""
     (value,) = op.results
-    ty = scalar_of(value.ty)
     if not folds(op):
         for wanted in k.layouts(op):
             with k.registers(wanted):
-                k.declare(value, wanted, k.converted_source(op, wanted), op.span)
+                text = "0" if op.opcode in POSITIONS else k.converted_source(op, wanted)
+                k.declare(value, wanted, text, op.span)
         return
     plan = k.plans[id(op)]
-    part = k.fresh(f"v{value.id}_part")
-    _in_registers(k, op, plan, part, ty)
-    _in_warps(k, op, plan, part, ty)
-    if not plan.buffer:
+    parts = [k.fresh(f"v{value.id}_{word}") for word in ("part", "at")[: len(plan.types)]]
+    _in_registers(k, op, plan, parts)
+    _in_warps(k, op, plan, parts)
+    ty = scalar_of(value.ty)
+    if not plan.buffers:
         with k.registers(plan.own):
-            text = settle(k.indexed(part, plan.own), ty, ty, k.helpers)
+            text = settle(k.indexed(parts[-1], plan.own), ty, ty, k.helpers)
             k.declare(value, plan.own, text, op.span)
         return
-    _publish(k, op, plan, part, ty)
+    found = _publish(k, op, plan, parts)
     for wanted in k.layouts(op):
-        _collect(k, op, plan, wanted, ty)
+        if op.opcode in POSITIONS:
+            _collect_position(k, op, plan, wanted, found)
+        else:
+            _collect(k, op, plan, wanted, found[0])
 
 
-def _in_registers(k: BlockedKernel, op: SSAOp, plan: Plan, part: str, ty: ScalarType) -> None:
+def _merge(
+    k: BlockedKernel, op: SSAOp, plan: Plan, mine: Sequence[str], other: Sequence[str]
+) -> None:
+    """The statement that combines two partial results."""
+    if op.opcode not in POSITIONS:
+        k.line(f"{mine[0]} = {combine(op.opcode, mine[0], other[0], plan.types[0])};", op.span)
+        return
+    better = beats(op.opcode, mine[0], mine[1], other[0], other[1], plan.types[0])
+    with k.block(f"if ({better})", op.span):
+        for a, b in zip(mine, other, strict=True):
+            k.line(f"{a} = {b};", op.span)
+
+
+def _targets(plan: Plan, parts: Sequence[str]) -> list[str]:
+    return [f"{part}[r]" if plan.own.count > 1 else part for part in parts]
+
+
+def _in_registers(k: BlockedKernel, op: SSAOp, plan: Plan, parts: Sequence[str]) -> None:
     tile, count = plan.tile, plan.own.count
     inner = [a for a in reversed(tile.order) if a in plan.reduced and tile.registers(a) > 1]
     steps = 1
     for a in inner:
         steps *= tile.registers(a)
-    k.line(f"{value_type(ty)} {part}{f'[{count}]' if count > 1 else ''};", op.span)
+    for part, ty in zip(parts, plan.types, strict=True):
+        k.line(f"{value_type(ty)} {part}{f'[{count}]' if count > 1 else ''};", op.span)
     outer = Registers(plan.own)
-    target = f"{part}[r]" if count > 1 else part
+    targets = _targets(plan, parts)
 
-    def source(place: str) -> str:
+    def source(place: str) -> list[str]:
         walkers = Registers(layout(tile, list(inner)), place)
-        parts = [(a, walkers.part(a)) for a in inner]
-        parts += [(a, outer.part(a)) for a in plan.own.used]
+        held = [(a, walkers.part(a)) for a in inner]
+        held += [(a, outer.part(a)) for a in plan.own.used]
         whole = k.demand.source(op, plan.own)
-        with k.registers(whole, Registers(whole, "", tuple(parts) or ((-1, "0"),))):
-            return k.converted_source(op, plan.own)
+        with k.registers(whole, Registers(whole, "", tuple(held) or ((-1, "0"),))):
+            found = [k.converted_source(op, plan.own)]
+            if op.opcode in POSITIONS:
+                axis, own = op.attrs.get("axis"), shape(op.operands[0])
+                found.append(k.position(whole, own) if axis is None else k.place(whole, axis))
+            return found
 
     with k.unrolled("r", count, op.span):
-        k.line(f"{target} = {source('0')};", op.span)
+        for target, text in zip(targets, source("0"), strict=True):
+            k.line(f"{target} = {text};", op.span)
         if steps > 1:
             with k.unrolled("s", steps, op.span, start=1):
-                k.line(f"{target} = {combine(op.opcode, target, source('s'), ty)};", op.span)
+                _merge(k, op, plan, targets, source("s"))
 
 
-def _in_warps(k: BlockedKernel, op: SSAOp, plan: Plan, part: str, ty: ScalarType) -> None:
+def _in_warps(k: BlockedKernel, op: SSAOp, plan: Plan, parts: Sequence[str]) -> None:
     for axis in plan.reduced:
         low = plan.tile.steps[axis]
         high = min(WARP, low * plan.tile.threads[axis])
         if low >= high:
             continue
         with k.unrolled("r", plan.own.count, op.span):
-            target = f"{part}[r]" if plan.own.count > 1 else part
+            targets = _targets(plan, parts)
             k.line("#pragma unroll", op.span)
             with k.block(f"for (int step = {low}; step < {high}; step *= 2)", op.span):
-                kind = value_type(ty)
-                sent = target if ty.bits >= 32 or ty.is_floating() else f"(int){target}"
-                got = f"__shfl_xor_sync(0xffffffffu, {sent}, step)"
-                got = got if sent == target else f"({kind}){got}"
-                # In a variable: the shuffle must be done once, by all.
-                k.line(f"{kind} other = {got};", op.span)
-                k.line(f"{target} = {combine(op.opcode, target, 'other', ty)};", op.span)
+                others = ["other", "other_at"][: len(parts)]
+                for target, other, ty in zip(targets, others, plan.types, strict=True):
+                    kind = value_type(ty)
+                    sent = target if ty.bits >= 32 or ty.is_floating() else f"(int){target}"
+                    got = f"__shfl_xor_sync(0xffffffffu, {sent}, step)"
+                    got = got if sent == target else f"({kind}){got}"
+                    # In a variable: the shuffle must be done once, by all.
+                    k.line(f"{kind} {other} = {got};", op.span)
+                _merge(k, op, plan, targets, others)
 
 
-def _publish(k: BlockedKernel, op: SSAOp, plan: Plan, part: str, ty: ScalarType) -> None:
+def _publish(k: BlockedKernel, op: SSAOp, plan: Plan, parts: Sequence[str]) -> list[Room]:
     """One thread for each part of each result writes it to shared memory."""
     tile = plan.tile
-    scratch = k.shared(plan.buffer, ty, plan.results * plan.parts)
+    found = rooms(k, [(ty, plan.results * plan.parts) for ty in plan.types])
     conditions = []
     if tile.active < tile.total:
         conditions.append(f"threadIdx.x < {tile.active}")
@@ -192,27 +216,50 @@ def _publish(k: BlockedKernel, op: SSAOp, plan: Plan, part: str, ty: ScalarType)
         every = conditions + k.inside(plan.own, shape_of(op.results[0].ty))
         place = k.position(plan.own, shape_of(op.results[0].ty))
         index = " + ".join([*terms, *([place] if place != "0" else [])]) or "0"
-        statement = f"{scratch}[{index}] = {k.indexed(part, plan.own)};"
-        k.guarded(every, statement, op.span)
+        statements = [
+            f"{at(room, index)} = {k.indexed(part, plan.own)};"
+            for room, part in zip(found, parts, strict=True)
+        ]
+        k.guarded(every, statements, op.span)
     k.line("__syncthreads();", op.span)
+    return found
 
 
-def _collect(k: BlockedKernel, op: SSAOp, plan: Plan, wanted: Layout, ty: ScalarType) -> None:
+def _collect(k: BlockedKernel, op: SSAOp, plan: Plan, wanted: Layout, room: Room) -> None:
     """Every thread combines the parts of the results it needs."""
     (value,) = op.results
-    scratch, extents = k.shared(plan.buffer, ty, 0), shape_of(value.ty)
+    ty, extents = scalar_of(value.ty), shape_of(value.ty)
     with k.registers(wanted):
         place = k.position(wanted, extents, clamp=True)
-        texts: Iterable[str] = (
-            f"{scratch}[{_plus(place, number * plan.results)}]" for number in range(plan.parts)
-        )
-        found = list(texts)
+        found = [at(room, _plus(place, number * plan.results)) for number in range(plan.parts)]
         while len(found) > 1:
             found = [
                 combine(op.opcode, found[n], found[n + 1], ty) if n + 1 < len(found) else found[n]
                 for n in range(0, len(found), 2)
             ]
         k.declare(value, wanted, settle(found[0], ty, ty, k.helpers), op.span)
+
+
+def _collect_position(
+    k: BlockedKernel, op: SSAOp, plan: Plan, wanted: Layout, found: Sequence[Room]
+) -> None:
+    """The same for positions: the value decides, the position is the result."""
+    (value,) = op.results
+    if plan.parts == 1:
+        _collect(k, op, plan, wanted, found[1])
+        return
+    name = k.declare(value, wanted, None, op.span)
+    with k.registers(wanted), k.unrolled("r", wanted.count, op.span):
+        place = k.position(wanted, shape_of(value.ty), clamp=True)
+        best = [k.fresh(f"v{value.id}_best"), k.fresh(f"v{value.id}_where")]
+        for number in range(plan.parts):
+            texts = [at(room, _plus(place, number * plan.results)) for room in found]
+            if number:
+                _merge(k, op, plan, best, texts)
+                continue
+            for variable, ty, text in zip(best, plan.types, texts, strict=True):
+                k.line(f"{value_type(ty)} {variable} = {text};", op.span)
+        k.line(f"{k.indexed(name, wanted)} = {best[1]};", op.span)
 
 
 def _plus(place: str, offset: int) -> str:

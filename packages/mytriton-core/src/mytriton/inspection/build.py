@@ -1,0 +1,145 @@
+"""From a kernel and arguments to an ``Inspection``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MytritonError
+from ..frontend.source import KernelSource
+from ..ir.values import SSAFunction
+from ..plugins import selection
+from ..plugins.types import ArgSpec, LaunchSpec, Source
+from ..runtime import launch
+from ..runtime.arguments import described
+from ..runtime.compiler import Request, compile_ssa
+from .model import Inspection, Stage
+from .stages import (
+    Passes,
+    facts_stage,
+    ptx_stage,
+    source_stage,
+    ssa_lines,
+    text_stage,
+    tree_stage,
+)
+
+if TYPE_CHECKING:
+    from ..runtime.jit import JITFunction
+
+_DIVISIBLE = 16
+#: Figures of compiled code, as people call them.
+_FIGURES = {
+    "registers": "registers a thread", "spill_bytes": "bytes spilled", "shared_bytes": "shared bytes",
+    "threads": "threads a program",
+}  # fmt: skip
+
+
+def inspect(
+    kernel: JITFunction, args: Any, kwargs: Mapping[str, Any], grid: Any, backend: str | None
+) -> Inspection:
+    """Compile ``kernel`` for arguments (real ones, or descriptions such as ``"f32[1000]"``) and keep
+    every stage. Nothing is launched."""
+    values, constants, options = launch.bind(kernel, args, kwargs)
+    names = kernel.binder.runtime
+    specs = tuple(described(name, value) for name, value in zip(names, values, strict=True))
+    consts = launch._constants(kernel, constants)
+    size = _grid(kernel, grid, names, values, consts)
+    spec = LaunchSpec(specs, consts, launch._launch_options(kernel, options, consts), size)
+    request = Request({s.name: s.type for s in specs}, consts, launch._level(kernel))  # type: ignore[misc]
+    stages = front_stages(kernel.source, request, specs)
+    function = stages.function
+    filename = kernel.source.filename
+    more, resources, notes, name = _backend(kernel, function, spec, backend, filename)
+    return Inspection(
+        kernel.__name__, filename, name, (*stages.stages, *more), resources, tuple(notes)
+    )
+
+
+@dataclass
+class Front:
+    """The stages every backend shares, and the SSA they end in."""
+
+    stages: tuple[Stage, ...]
+    function: SSAFunction
+
+
+def front_stages(source: KernelSource, request: Request, specs: Sequence[ArgSpec]) -> Front:
+    """Source, expression tree, SSA before and after each pass, analysis facts."""
+    filename = source.filename
+    passes = Passes(filename)
+    compiled = compile_ssa(source, request, passes)
+    divisible = {s.name: _DIVISIBLE for s in specs if s.divisible_by_16}
+    stages = (
+        source_stage(source),
+        tree_stage(compiled.ops, filename),
+        Stage("ssa", "SSA as lowered", "SSA", ssa_lines(compiled.unoptimised, filename)),
+        *passes.stages,
+        Stage("optimised", "Optimised SSA", "SSA", ssa_lines(compiled.function, filename)),
+        facts_stage(compiled.function, filename, divisible),
+    )
+    return Front(stages, compiled.function)
+
+
+def _grid(kernel: Any, grid: Any, names: Any, values: Any, consts: Any) -> Any:
+    from ..runtime.grid import Meta, normalise
+
+    if grid is None:
+        return None
+    if callable(grid):
+        grid = grid(Meta(consts, dict(zip(names, values, strict=True))))
+    return normalise(grid)
+
+
+def _backend(
+    kernel: Any, function: Any, spec: LaunchSpec, backend: str | None, filename: str
+) -> tuple[list[Stage], dict[str, Any], list[str], str]:
+    """What the chosen backend makes of the kernel."""
+    choice = selection.choose(
+        function,
+        spec,
+        explicit=backend,
+        decorator=kernel.backend,
+        kernel=kernel.__name__,
+        emit=True,
+    )
+    chosen = choice.backend
+    source = chosen.lower(launch._with_backend_passes(chosen, function, spec), spec)
+    notes: list[str] = []
+    metadata: Mapping[str, Any] = {}
+    try:
+        metadata = getattr(chosen.compile(source, spec), "metadata", {})
+    except MytritonError as error:
+        notes.append(f"stops at {source.language}: {str(error).splitlines()[0]}")
+    stages, resources = back_stages(chosen.name, source, metadata, function, filename)
+    return stages, resources, notes, chosen.name
+
+
+def back_stages(
+    backend: str, source: Source, metadata: Mapping[str, Any], function: SSAFunction, filename: str
+) -> tuple[list[Stage], dict[str, Any]]:
+    """What a backend lowered to and compiled, and its figures."""
+    language = source.language or "text"
+    stages: list[Stage] = []
+    lowered = None
+    if language != "SSA":
+        key = language.lower().split()[0]
+        title = f"{language} of {backend}"
+        lowered = text_stage(
+            key, title, language, source.text, function, filename, source.resources
+        )
+        stages.append(lowered)
+    resources = {word: metadata[k] for k, word in _FIGURES.items() if metadata.get(k) is not None}
+    for name, text in dict(metadata.get("asm", {})).items():
+        if isinstance(text, str):
+            stages.append(_compiled(name, text, function, filename, lowered))
+    return stages, resources
+
+
+def _compiled(name: str, text: str, function: Any, filename: str, lowered: Stage | None) -> Stage:
+    if name == "ptx" and lowered is not None and ".loc" in text:
+        return ptx_stage(name, text, lowered)
+    return text_stage(
+        name, name.upper() if len(name) <= 4 else name, name, text, function, filename
+    )

@@ -1,0 +1,62 @@
+"""``MYTRITON_DUMP=folder``: every stage of every kernel that is compiled, as files."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..plugins.manager import warn_once
+from .build import back_stages, front_stages
+from .model import Stage
+
+if TYPE_CHECKING:
+    from ..runtime.specialisation import Specialisation
+
+#: Endings by language; anything else ends in ``.txt``.
+_ENDINGS = {
+    "Python": ".py", "SSA": ".ssa", "CUDA C++": ".cu", "MLIR": ".mlir", "C": ".c", "PTX": ".ptx",
+    "llvm": ".ll",
+}  # fmt: skip
+
+
+def dump(made: Specialisation, folder: str) -> Path | None:
+    """Write the stages of a compiled variant below ``folder`` and return where: a folder named after
+    the kernel, the backend and a digest of the SSA, the same in every process. A disk that refuses is
+    a warning."""
+    compiled = made.compiled
+    front = front_stages(compiled.source, compiled.request, made.spec.arguments)
+    metadata = getattr(made.artifact, "metadata", {})
+    filename = compiled.source.filename
+    back, _ = back_stages(made.backend.name, made.source, metadata, made.function, filename)
+    digest = hashlib.sha256(f"{made.function}\\n{made.spec.options}".encode()).hexdigest()[:12]
+    target = Path(folder) / f"{made.kernel.__name__}-{made.backend.name}-{digest}"
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for number, stage in enumerate([*front.stages, *back]):
+            _write(target / f"{number:02d}-{_file(stage)}", stage)
+        _images(target, len(front.stages) + len(back), metadata)
+    except OSError as error:
+        warn_once(("dump", folder), f"MYTRITON_DUMP={folder}: {error}", RuntimeWarning)
+        return None
+    return target
+
+
+def _file(stage: Stage) -> str:
+    ending = ".diff" if stage.kind == "diff" else _ENDINGS.get(stage.language, ".txt")
+    return stage.name.replace("/", "-") + ending
+
+
+def _write(path: Path, stage: Stage) -> None:
+    if stage.kind == "diff":
+        text = "".join(f"{line.mark} {line.text}\n" for line in stage.lines)
+    else:
+        text = stage.text
+    path.write_text(text, encoding="utf-8")
+
+
+def _images(target: Path, number: int, metadata: Any) -> None:
+    for name, image in dict(metadata.get("asm", {})).items():
+        if isinstance(image, bytes):
+            (target / f"{number:02d}-{name}").with_suffix(f".{name}").write_bytes(image)
+            number += 1

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/language.md"]
+PAGES = ["README.md", "docs/kernels.md"]
 CHECK = {
     # The README says what `out` holds afterwards.
     "README.md": "\nassert np.array_equal(out, x + y)\nexpression_ops, ssa_ops, src = result\n",
-    "docs/language.md": (
+    "docs/kernels.md": (
         "\nimport numpy as np\nx = np.arange(10, dtype=np.float32)\nout = np.zeros_like(x)\n"
         "scale_kernel[(3,)](x, out, 2.0, 10, BLOCK=4)\nassert np.array_equal(out, 2 * x)\n"
     ),

@@ -15,6 +15,7 @@ _OPERATIONS = (
     "op.exp", "op.exp2", "op.log", "op.log2", "op.sqrt", "op.rsqrt", "op.sin", "op.cos", "op.tanh",
     "op.erf", "op.floor", "op.ceil", "op.trunc", "op.rint",
     "op.addptr", "op.load", "op.store", "op.dot",
+    "op.device_print", "op.device_assert",
     "reduce.sum", "reduce.max", "reduce.min", "reduce.xor_sum", "reduce.argmax", "reduce.argmin",
     "reduce.custom",
     "control.for", "control.if", "control.while",
@@ -26,8 +27,6 @@ _DTYPES = (
 )  # fmt: skip
 _SHAPES = (*(f"rank.{n}" for n in range(2, 9)), "grid.axis1", "grid.axis2")
 
-_IO = "nothing carries text or failures back from a launch yet"
-
 INFO = BackendInfo(
     name="cuda",
     summary="CUDA C++, one or several elements of a block per thread",
@@ -36,8 +35,6 @@ INFO = BackendInfo(
     capabilities=capability_table(
         yes=(*_OPERATIONS, *_DTYPES, *_SHAPES),
         planned={
-            "op.device_print": _IO,
-            "op.device_assert": _IO,
             "limit.block>65536": "a thread would hold more than its registers",
         },
         no={"memory.unaligned": "a GPU cannot access elements at such addresses"},

@@ -32,6 +32,7 @@ def source(fn: SSAFunction, mapping: Any, divisible_by: Any = None) -> Source:
     resources = {
         "threads": found.threads,
         "shared_bytes": found.shared_bytes,
+        "dynamic_shared": found.dynamic_bytes,
         "parameters": tuple(p.ty for p in fn.params),
         "spans": found.spans,
     }

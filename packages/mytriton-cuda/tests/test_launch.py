@@ -63,6 +63,10 @@ def test_without_a_device_a_kernel_is_compiled_and_not_launched(
     monkeypatch.setenv("MYTRITON_CUDA_ARCH", "sm_90")
     made = CudaKernel(source())
     assert made.metadata["arch"] == "sm_90"
+    stages = made.metadata["asm"]
+    assert list(stages) == ["ptx", "cubin"]
+    assert ".target sm_90" in stages["ptx"]
+    assert stages["cubin"].startswith(b"\x7fELF")
     with pytest.raises(DeviceError, match="only compiled: nothing provides"):
         made.launch((1, 1, 1), [])
 

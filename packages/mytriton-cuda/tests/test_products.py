@@ -41,9 +41,9 @@ def product(
 
 def numbers(shape: tuple[int, ...], ty: str) -> np.ndarray:
     """Small whole numbers: their products and sums are exact in every float type."""
-    values = RNG.integers(-4, 5, shape)
+    values = RNG.integers(0 if ty == "u8" else -4, 5, shape)
     return encode(values.astype(np.float32), parse_type(ty)) if ty in ("bf16", "f8e5", "f8e4nv") else (
-        values.astype({"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4"}[ty])
+        values.astype({"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "u8": "u1", "i32": "i4"}[ty])
     )  # fmt: skip
 
 
@@ -82,6 +82,23 @@ def test_tensor_cores(ty: str, shape: tuple[int, int, int], warps: int) -> None:
 @pytest.mark.parametrize("batch", [1, 2, 4])
 def test_tensor_cores_of_a_batch(batch: int) -> None:
     assert "mma_f16(" in check(4, (16, 16, 32), "f16", "f32", batch=batch, acc=False)
+
+
+@pytest.mark.parametrize("ty", ["i8", "u8"])
+def test_tensor_cores_for_bytes(ty: str) -> None:
+    name = {"i8": "mma_s8(", "u8": "mma_u8("}[ty]
+    assert name in check(4, (32, 16, 64), ty, "i32")
+    assert name in check(1, (16, 8, 32), ty, "i32")
+
+
+@pytest.mark.parametrize("ty", ["f8e4nv", "f8e5"])
+def test_tensor_cores_take_8_bit_floats_as_halves(ty: str) -> None:
+    assert "mma_f16(" in check(4, (32, 16, 32), ty, "f32")
+
+
+def test_operands_that_need_more_shared_memory_than_a_kernel_has_by_itself() -> None:
+    text = check(4, (64, 64, 128), "f32", "f32")
+    assert "extern __shared__" in text
 
 
 def test_tensor_cores_that_give_halves() -> None:

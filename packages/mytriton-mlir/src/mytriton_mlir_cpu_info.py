@@ -9,7 +9,7 @@ _OPERATIONS = (
     "add", "sub", "mul", "div", "rem", "neg", "abs", "fma", "and", "or", "xor", "not", "shl", "shr", "umulhi",
     "cmp_lt", "cmp_le", "cmp_gt", "cmp_ge", "cmp_eq", "cmp_ne", "maximum", "minimum", "select", "cast", "bitcast",
     "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf", "floor", "ceil", "trunc", "rint",
-    "dot", "addptr", "load", "store",
+    "dot", "addptr", "load", "store", "device_print", "device_assert",
 )  # fmt: skip
 _REDUCTIONS = ("sum", "max", "min", "xor_sum", "argmax", "argmin", "custom")
 _DTYPES = (

@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_USAGE, end="", file=sys.stderr)
         return 2
     from .dropin.install import install_as_triton
+    from .errors import MytritonError, for_user
 
     install_as_triton()
     try:
@@ -39,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit:
         raise
     except BaseException as error:
+        if isinstance(error, MytritonError):
+            for_user(error)
         error.__traceback__ = _outside(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
         return 130 if isinstance(error, KeyboardInterrupt) else 1

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.analysis.threads import Barriers, Demand, Tile, natural, operand_layout, size, tile_of
+from mytriton.ir.parser import parse
 from mytriton.ir.types import F32, BlockType
 from mytriton.ir.values import SSAForRange, walk
+from mytriton.verify import verify
 
 X = np.ones(4096, np.float32)
 
@@ -175,3 +177,148 @@ def test_barriers(kernel, args, expected):
 
 def test_one_thread_never_waits():
     assert waits(reread_kernel, X, X, B=1) == []
+
+
+def of_text(text):
+    """The analyses of a kernel given as SSA."""
+    function = parse(text)
+    verify(function)
+    tile = tile_of(function)
+    demand = Demand(function, tile)
+    barriers = Barriers(function, demand)
+    items = {value.id: item for item in walk(function.body) for value in item.results}
+    waiting = [item.opcode for item in walk(function.body) if barriers.before(item)]
+    return function, demand, items, waiting
+
+
+SHIFTED = """
+  %0 = arange {start=0, end=8} : vector<8 x i32>
+  %1 = addptr x, %0 : vector<8 x ptr<f32>>
+  %2 = add %0, 1 : vector<8 x i32>
+  %3 = addptr x, %2 : vector<8 x ptr<f32>>"""
+
+
+def test_a_branch_that_stores_asks_for_its_condition():
+    function, demand, _, waiting = of_text(f"""kernel k(x: ptr<f32>, n: i32) {{{SHIFTED}
+  %4 = cmp_lt n, 3 : bool
+  %5 = load %3, none, none : vector<8 x f32>
+  if %4 {{
+    store %1, %5, none
+  }} else {{
+  }}
+  %6 = load %3, none, none : vector<8 x f32>
+  store %1, %6, none
+}}
+""")
+    (branch,) = [item for item in function.body if item.opcode == "if"]
+    assert id(branch) in demand.loops
+    assert demand.of(function.body[4].results[0]) == [()]
+    # The first store after what others read; then the read after a store that one branch did.
+    assert waiting == ["store", "load", "store"]
+
+
+def test_what_only_one_branch_did_still_counts():
+    *_, waiting = of_text(f"""kernel k(x: ptr<f32>, n: i32) {{{SHIFTED}
+  %4 = cmp_lt n, 3 : bool
+  if %4 {{
+    store %1, 1.0, none
+  }} else {{
+    store %1, 2.0, none
+    %5 = load %3, none, none : vector<8 x f32>
+    store %1, %5, none
+  }}
+  store %3, 3.0, none
+}}
+""")
+    assert waiting == ["load", "store", "store"]
+
+
+def test_results_of_a_branch_pass_layouts_on():
+    _, demand, items, _ = of_text("""kernel k(x: ptr<f32>, n: i32) {
+  %0 = arange {start=0, end=8} : vector<8 x i32>
+  %1 = cmp_lt n, 3 : bool
+  %2 = if %1 : vector<8 x i32> {
+    %3 = add %0, 1 : vector<8 x i32>
+    yield %3
+  } else {
+    yield %0
+  }
+  %4 = expand_dims %2 {axis=1} : block<8x1 x i32>
+  %5 = expand_dims %2 {axis=0} : block<1x8 x i32>
+  %6 = mul %4, 8 : block<8x1 x i32>
+  %7 = add %6, %5 : block<8x8 x i32>
+  %8 = addptr x, %7 : block<8x8 x ptr<f32>>
+  store %8, 1.0, none
+}
+""")
+    for number in (0, 2, 3):
+        assert sorted(demand.of(items[number].results[0])) == [(1,), (8,)]
+
+
+def test_a_while_loop_waits_for_the_trip_before():
+    function, demand, items, waiting = of_text(f"""kernel k(x: ptr<f32>, n: i32) {{{SHIFTED}
+  %4, %5 = while n, 0.0:f32 : i32, f32 {{
+    args(%6: i32, %7: f32)
+    %8 = load x, none, none : f32
+    %9 = cmp_lt %8, 3.0 : bool
+    yield %9
+  }} {{
+    args(%10: i32, %11: f32)
+    %12 = sub %10, 1 : i32
+    %13 = add %11, 1.0 : f32
+    store %1, 4.0, none
+    yield %12, %13
+  }}
+  store x, %5, none
+}}
+""")
+    # The store after what every thread reads for the condition, and the next read after it; what
+    # comes after the loop has seen the condition last.
+    assert waiting == ["load", "store", "store"]
+    assert demand.of(items[5].results[1]) == [()]
+    # Nobody needs the first value, though the loop carries it.
+    assert not demand.of(items[12].results[0])
+    assert id(items[4]) in demand.loops
+
+
+def test_transposing_moves_no_element():
+    _, demand, items, waiting = of_text("""kernel k(x: ptr<f32>, y: ptr<f32>) {
+  %0 = arange {start=0, end=32} : vector<32 x i32>
+  %1 = expand_dims %0 {axis=0} : block<1x32 x i32>
+  %2 = arange {start=0, end=4} : vector<4 x i32>
+  %3 = expand_dims %2 {axis=1} : block<4x1 x i32>
+  %4 = mul %3, 32 : block<4x1 x i32>
+  %5 = add %4, %1 : block<4x32 x i32>
+  %6 = trans %5 {order=(1, 0)} : block<32x4 x i32>
+  %7 = addptr x, %6 : block<32x4 x ptr<f32>>
+  store %7, 1.0, none
+}
+""")
+    (stored,) = demand.of(items[6].results[0])
+    (made,) = demand.of(items[5].results[0])
+    assert made == stored[::-1]
+    assert waiting == []
+
+
+def test_a_product_gathers_its_operands_and_follows_its_result():
+    _, demand, items, waiting = of_text("""kernel k(x: ptr<f32>) {
+  %0 = full 1.0 {shape=(4, 2), dtype=f32} : block<4x2 x f32>
+  %1 = full 2.0 {shape=(2, 8), dtype=f32} : block<2x8 x f32>
+  %2 = full 3.0 {shape=(4, 8), dtype=f32} : block<4x8 x f32>
+  %3 = dot %0, %1, %2 {out_dtype=f32} : block<4x8 x f32>
+  %4 = dot %0, %1, %3 {out_dtype=f32} : block<4x8 x f32>
+  %5 = arange {start=0, end=8} : vector<8 x i32>
+  %6 = expand_dims %5 {axis=0} : block<1x8 x i32>
+  %7 = addptr x, %6 : block<1x8 x ptr<f32>>
+  %8 = arange {start=0, end=4} : vector<4 x i32>
+  %9 = expand_dims %8 {axis=1} : block<4x1 x i32>
+  %10 = mul %9, 8 : block<4x1 x i32>
+  %11 = addptr %7, %10 : block<4x8 x ptr<f32>>
+  store %11, %4, none
+}
+""")
+    assert demand.of(items[0].results[0]) == [(2, 1)]
+    assert demand.of(items[1].results[0]) == [(8, 1)]
+    assert demand.of(items[2].results[0]) == [(8, 1)]
+    # The second product overwrites what threads still read for the first.
+    assert waiting == ["dot"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from packaging.version import Version
 
 import mytriton
 from mytriton.dropin.install import TritonImportedError
@@ -103,7 +104,7 @@ def test_its_version_compares_as_3_and_it_says_what_it_is() -> None:
 
     import triton
 
-    assert tuple(map(int, triton.__version__.split("."))) >= (3, 3, 0)
+    assert Version("3.3.0") <= Version(triton.__version__) < Version("4")
     assert importlib.metadata.version("triton") == triton.__version__
     assert triton.__name__ == "mytriton"
     assert repr(triton) == "<module 'triton': mytriton, standing in for Triton>"
@@ -122,10 +123,13 @@ def test_find_spec() -> None:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("import triton.experimental", "mytriton, which stands in for Triton here, has no triton.experimental"),
+        (
+            "import triton.experimental",
+            "mytriton, which stands in for Triton here, has no triton.experimental",
+        ),
         ("from triton.experimental import gluon", "has no triton.experimental"),
         ("import triton._C.libtriton", "has no triton._C"),
-        ("from triton.language.extra import cann", "cannot import name 'cann' from 'mytriton.language"),
+        ("from triton.language.extra import cann", "triton.language.extra"),
         ("from triton import nonsense", "cannot import name 'nonsense' from 'mytriton'"),
     ],
 )
@@ -141,7 +145,7 @@ def test_a_missing_attribute_says_who_lacks_it() -> None:
     import triton
 
     with pytest.raises(AttributeError, match=r"triton.language has no 'nonsense' here: mytriton 0"):
-        triton.language.nonsense  # noqa: B018
+        triton.language.nonsense
     assert not hasattr(triton, "nonsense")
 
 
@@ -186,7 +190,9 @@ def test_the_real_triton_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> Non
     real = types.ModuleType("triton")
     real.__file__ = "/somewhere/triton/__init__.py"
     monkeypatch.setitem(sys.modules, "triton", real)
-    with pytest.raises(TritonImportedError, match=r"imported already \(from /somewhere/triton/__init__.py\); call"):
+    with pytest.raises(
+        TritonImportedError, match=r"imported already \(from /somewhere/triton/__init__.py\); call"
+    ):
         mytriton.install_as_triton()
     assert issubclass(TritonImportedError, ImportError)
     assert sys.modules["triton"] is real
@@ -209,7 +215,7 @@ def test_names_without_a_meaning_here_are_there() -> None:
     triton.knobs.runtime.launch_enter_hook = None
     assert triton.knobs.autotuning.print is False
     with pytest.raises(AttributeError, match="no setting 'nonsense' here"):
-        triton.knobs.runtime.nonsense  # noqa: B018
+        triton.knobs.runtime.nonsense
     with pytest.raises(NotImplementedError, match="kernel.warmup"):
         triton.compiler.compile(None)
     assert triton.backends.backends == {}

@@ -91,14 +91,17 @@ def test_a_folder_with_a_main(run: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "status"), [("sys.exit(3)", 3), ("sys.exit('told')", 1), ("sys.exit()", 0), ("pass", 0)]
+    ("statement", "status"),
+    [("sys.exit(3)", 3), ("sys.exit('told')", 1), ("sys.exit()", 0), ("pass", 0)],
 )
 def test_the_exit_status(statement: str, status: int, run: Any) -> None:
     assert run("prog.py", prog_py=f"import sys\n{statement}\n").returncode == status
 
 
 @pytest.mark.parametrize("arguments", [("prog.py",), ("-m", "prog")])
-def test_tracebacks_begin_in_the_program(arguments: tuple[str, ...], run: Any, tmp_path: Path) -> None:
+def test_tracebacks_begin_in_the_program(
+    arguments: tuple[str, ...], run: Any, tmp_path: Path
+) -> None:
     done = run(*arguments, prog_py="def broken():\n    return 1 / 0\nbroken()\n")
     lines = done.stderr.splitlines()
     assert done.returncode == 1
@@ -139,7 +142,9 @@ def test_no_such_file(run: Any) -> None:
     assert "can't open file 'nowhere.py'" in done.stderr
 
 
-@pytest.mark.parametrize(("arguments", "status"), [((), 2), (("-m",), 2), (("-x", "f"), 2), (("--help",), 0)])
+@pytest.mark.parametrize(
+    ("arguments", "status"), [((), 2), (("-m",), 2), (("-x", "f"), 2), (("--help",), 0)]
+)
 def test_usage(arguments: tuple[str, ...], status: int, run: Any) -> None:
     done = run(*arguments)
     assert done.returncode == status

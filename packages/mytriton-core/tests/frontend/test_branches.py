@@ -443,7 +443,7 @@ def test_a_name_one_branch_lacks():
             x = 1
         tl.store(out, x)
 
-    with pytest.raises(NameError, match="only assigned in the branch at line"):
+    with pytest.raises(NameError, match="only assigned where the condition at line"):
         run(kernel, 1, 1)
 
 

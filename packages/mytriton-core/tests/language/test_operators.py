@@ -214,7 +214,6 @@ def test_a_python_number_is_weak(name, module_from):
         ("(n < 3) % (n < 4)", "'%' takes integers, got bool and bool"),
         ("n ** 2", "unsupported operator '**' on runtime values; use x * x, tl.exp2"),
         ("2 ** n", "libdevice.pow(x, y)"),
-        ("f @ f", "unsupported operator '@' on runtime values; use tl.dot(x, y)"),
         ("f | 1", "or needs integers or bools, got f32"),
         ("f << 1", "shl needs integers or bools"),
         ("~f", "not needs an integer or a bool, got f32"),

@@ -46,6 +46,7 @@ class Acme:
         self.metadata: Mapping[str, Any] = {
             "asm": {"asm": "text of the code", "image": b"\x7fIMG"},
             "registers": 24, "spill_bytes": 8, "shared_bytes": 512, "threads": 64, "mapping": "odd",
+            "arch": "acme_7",
         }  # fmt: skip
 
     @hookimpl
@@ -314,6 +315,10 @@ class TestResult:
 
     def test_target(self) -> None:
         assert scale[(1,)](*arrays(), 8).metadata.target.backend == "cpu"
+
+    def test_target_without_the_device(self, acme: Acme) -> None:
+        target = scale.with_backend("acme").warmup(*arrays(), 8, grid=(1,)).metadata.target
+        assert (target.backend, target.arch) == ("acme", 7)
 
     def test_it_still_is_a_sequence_of_three(self) -> None:
         result = scale[(1,)](*arrays(), 8)

@@ -48,7 +48,9 @@ class Provider:
 class Backend:
     @hookimpl
     def mytriton_backend_info(self) -> BackendInfo:
-        return BackendInfo("acme", "", capabilities={"op.load": Capability("yes")}, device_kinds=("acme",))
+        return BackendInfo(
+            "acme", "", capabilities={"op.load": Capability("yes")}, device_kinds=("acme",)
+        )
 
     @hookimpl
     def mytriton_lower(self, function: Any, launch: Any) -> Source:
@@ -84,7 +86,12 @@ class TestHost:
 
     def test_properties(self) -> None:
         found = active.utils.get_device_properties(None)
-        assert found.keys() == {"max_shared_mem", "max_num_regs", "multiprocessor_count", "warpSize"}
+        assert found.keys() == {
+            "max_shared_mem",
+            "max_num_regs",
+            "multiprocessor_count",
+            "warpSize",
+        }
         assert all(value >= 1 for value in found.values())
 
     @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="PyTorch is here")
@@ -147,7 +154,7 @@ class TestNames:
         assert module.active is driver.active
         assert triton.runtime.driver.active is driver.active
         with pytest.raises(AttributeError, match="no attribute 'passive'"):
-            module.passive  # noqa: B018
+            module.passive
 
     def test_another_object_can_answer(self) -> None:
         other = object()
@@ -163,4 +170,4 @@ class TestNames:
         for name in runtime.__all__:
             assert getattr(runtime, name) is not None
         with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-            runtime.nonsense  # noqa: B018
+            runtime.nonsense

@@ -61,13 +61,41 @@ class TestScalars:
     @pytest.mark.parametrize(
         ("value", "message"),
         [
-            (None, "None is not an array"), ([1, 2], "convert it with numpy.asarray"),
+            ([1, 2], "convert it with numpy.asarray"),
             ("text", "annotated tl.constexpr"), (1j, "complex"), (object(), "neither an array nor a number"),
         ],
     )  # fmt: skip
     def test_what_is_no_argument_is_refused_by_name(self, value, message):
         with pytest.raises(TypeError, match=f"argument 'value': .*{message}"):
             store_kernel[(1,)](np.zeros(1), value)
+
+
+@triton.jit
+def scaled_kernel(x, scale, out, n):
+    value = tl.load(x + n)
+    if scale is not None:
+        value = value * tl.load(scale)
+    tl.store(out, value)
+
+
+class TestNone:
+    """``None`` for any parameter is known at compile time."""
+
+    def test_array_or_none(self):
+        x, out = np.array([3.0, 5.0], np.float32), np.zeros(1, np.float32)
+        for scale, expected in ((None, 5.0), (np.full(1, 2, np.float32), 10.0), (None, 5.0)):
+            scaled_kernel[(1,)](x, scale, out, 1)
+            assert out[0] == expected
+
+    def test_arguments_after_it_are_the_right_ones(self):
+        x, out = np.array([3.0, 5.0], np.float32), np.zeros(1, np.float32)
+        for n in (0, 1):
+            scaled_kernel.with_backend("interpreter")[(1,)](x, None, out, n)
+            assert out[0] == x[n]
+
+    def test_use_of_it_is_an_error_at_its_place(self):
+        with pytest.raises(triton.CompilationError, match="None"):
+            scaled_kernel[(1,)](None, None, np.zeros(1, np.float32), 0)
 
 
 class TestArrays:

@@ -25,7 +25,14 @@ def kernel(x, n, BLOCK: tl.constexpr = {default}):
     i = tl.arange(0, BLOCK)
     tl.store(x + i, helper.twice(tl.load(x + i)) * SCALE + plain(TABLE[1]), mask=i < n)
 """
-_DEFAULTS: dict[str, Any] = {"scale": 2, "entry": 3, "plain": 4, "default": 8, "comment": "", "factor": 2}
+_DEFAULTS: dict[str, Any] = {
+    "scale": 2,
+    "entry": 3,
+    "plain": 4,
+    "default": 8,
+    "comment": "",
+    "factor": 2,
+}
 
 
 @pytest.fixture

@@ -37,7 +37,9 @@ class TestReinterpret:
 
     def test_another_size_is_refused(self) -> None:
         x = np.zeros(2, np.int32)
-        with pytest.raises(ArgumentError, match=r"elements of i32 \(4 bytes\) cannot be taken for f64"):
+        with pytest.raises(
+            ArgumentError, match=r"elements of i32 \(4 bytes\) cannot be taken for f64"
+        ):
             copy[(1,)](triton.reinterpret(x, tl.float64), x, BLOCK=2)
 
     def test_what_is_no_array(self) -> None:
@@ -71,9 +73,14 @@ class TestDtypes:
         with pytest.raises(ArgumentError, match="dtype"):
             dtype_of(dtype)
 
-    @pytest.mark.parametrize(("name", "expected"), [("float8_e4m3fn", "f8e4nv"), ("float8_e5m2", "f8e5")])
+    @pytest.mark.parametrize(
+        ("name", "expected"), [("float8_e4m3fn", "f8e4nv"), ("float8_e5m2", "f8e5")]
+    )
     def test_8_bit_floats_of_ml_dtypes(self, name: str, expected: str) -> None:
         ml_dtypes = pytest.importorskip("ml_dtypes")
         x = np.zeros(2, getattr(ml_dtypes, name))
-        types = {p.name: str(p.ty) for p in copy.compile(x, np.zeros(2, np.float32), BLOCK=2).function.params}
+        types = {
+            p.name: str(p.ty)
+            for p in copy.compile(x, np.zeros(2, np.float32), BLOCK=2).function.params
+        }
         assert types["x"] == f"ptr<{expected}>"

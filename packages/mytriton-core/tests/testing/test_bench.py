@@ -64,7 +64,9 @@ def test_quantiles_are_linear_between_neighbours() -> None:
 
 
 def test_what_is_no_mode_or_quantile() -> None:
-    with pytest.raises(ValueError, match="return_mode is one of min, max, mean, median, all, got 'avg'"):
+    with pytest.raises(
+        ValueError, match="return_mode is one of min, max, mean, median, all, got 'avg'"
+    ):
         do_bench(lambda: None, return_mode="avg")
     with pytest.raises(ValueError, match="a quantile is between 0 and 1"):
         summary([1.0], [1.5], "mean")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -67,6 +67,28 @@ def usage(log: str) -> dict[str, int]:
     return found
 
 
+class Stages(Mapping[str, Any]):
+    """``"ptx"`` (text) and ``"cubin"`` (bytes) of a kernel. The one that was not loaded is compiled
+    when it is asked for."""
+
+    def __init__(self, source: Source, arch: str, image: nvrtc.Image) -> None:
+        self._source, self._arch, self._image = source, arch, image
+
+    def __getitem__(self, stage: str) -> Any:
+        if stage not in ("ptx", "cubin"):
+            raise KeyError(stage)
+        image = self._image
+        if image.kind != stage:
+            image = compile_source(self._source, self._arch, stage)
+        return image.data.decode() if stage == "ptx" else image.data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("ptx", "cubin"))
+
+    def __len__(self) -> int:
+        return 2
+
+
 class CudaKernel:
     """A kernel compiled for the device of its arguments, and loaded there."""
 
@@ -90,6 +112,7 @@ class CudaKernel:
                 "name": source.entry,
                 "arch": arch,
                 "image": image,
+                "asm": Stages(source, arch, image),
                 "nvrtc": nvrtc.load().version,
                 "threads": self._block[0],
                 "shared_bytes": source.resources["shared_bytes"],

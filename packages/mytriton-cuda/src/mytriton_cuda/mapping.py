@@ -41,7 +41,8 @@ def lowered(function: SSAFunction, launch: LaunchSpec) -> Source:
     emitted = write(function, launch, mapping)
     resources = {
         "threads": emitted.threads,
-        "shared_bytes": emitted.shared_bytes,
+        "shared_bytes": emitted.shared_bytes + emitted.dynamic_bytes,
+        "dynamic_shared": emitted.dynamic_bytes,
         "parameters": tuple(param.ty for param in function.params),
         "spans": MappingProxyType(emitted.spans),
         "mapping": mapping,

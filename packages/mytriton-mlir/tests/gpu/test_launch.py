@@ -246,6 +246,9 @@ def test_without_a_device_it_only_compiles(bindings, monkeypatch):
     if ptxas.find_ptxas() is not None:
         assert artifact.metadata["cubin"].startswith(b"\x7fELF")
         assert "registers" in artifact.metadata["ptxas"]
+        assert artifact.metadata["registers"] > 0
+        assert artifact.metadata["asm"]["cubin"] == artifact.metadata["cubin"]
+    assert ".target sm_90" in artifact.metadata["asm"]["ptx"]
     with pytest.raises(DeviceError, match="nothing to run it: nothing provides device kind 'cuda'"):
         artifact.launch((1, 1, 1), [])
 

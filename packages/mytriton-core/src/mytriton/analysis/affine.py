@@ -279,6 +279,8 @@ def _mask(op: SSAOp, found: Affine) -> Mask | None:
             return None
         bounds = tuple(x + y for x, y in zip(a.bounds, b.bounds))
         return Mask(bounds, a.conditions + b.conditions)
+    if op.opcode == "broadcast":
+        return _stretched_mask(found.mask(op.operands[0]), rank)
     if op.opcode == "expand_dims" and (inner := found.mask(op.operands[0])) is not None:
         axis = op.attrs["axis"]
         return Mask((*inner.bounds[:axis], (), *inner.bounds[axis:]), inner.conditions)

@@ -253,6 +253,21 @@ def _expand_dims(op: SSAOp, state: _State) -> AxisInfo:
     )
 
 
+def _stretch(op: SSAOp, state: _State) -> AxisInfo:
+    return _broadcast(op, state)[0]
+
+
+def _trans(op: SSAOp, state: _State) -> AxisInfo:
+    info, order = state.of(op.operands[0]), op.attrs["order"]
+
+    def moved(values: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(values[axis] for axis in order)
+
+    return AxisInfo(
+        moved(info.contiguity), moved(info.divisibility), moved(info.constancy), info.known
+    )
+
+
 def _full(op: SSAOp, state: _State) -> AxisInfo:
     shape = op.attrs["shape"]
     rank = len(shape)
@@ -300,7 +315,7 @@ _RULES: dict[str, Callable[[SSAOp, _State], AxisInfo]] = {
     "add": _add, "addptr": _add, "sub": _add, "mul": _mul, "arange": _arange,
     "expand_dims": _expand_dims, "zeros": _full, "full": _full, "cast": _cast,
     "cmp_lt": _less, "and": _both, "or": _both, "xor": _both, "cmp_eq": _both, "cmp_ne": _both,
-    "cmp_le": _both, "cmp_gt": _both, "cmp_ge": _less,
+    "cmp_le": _both, "cmp_gt": _both, "cmp_ge": _less, "broadcast": _stretch, "trans": _trans,
 }  # fmt: skip
 
 

@@ -48,6 +48,8 @@ class StandIn(types.ModuleType):
                 except AttributeError:
                     continue
                 return self._below(name) if isinstance(value, types.ModuleType) else value
+            if there(f"{own['_alias']}.{name}"):
+                return self._below(name)
         raise AttributeError(
             f"{own['_alias']} has no {name!r} here: mytriton {_own_version()} stands in for Triton and"
             " lacks it"

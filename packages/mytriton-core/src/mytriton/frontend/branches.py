@@ -19,6 +19,7 @@ from .merge import (
     MISSING,
     Poison,
     Side,
+    agreement,
     common_type,
     conflict,
     is_runtime,
@@ -26,6 +27,7 @@ from .merge import (
     leaves,
     rebuild,
     same,
+    spell,
 )
 from .scopes import close_structured, listed
 
@@ -78,9 +80,8 @@ def branch(
     last: bool = False,
 ) -> None:  # fmt: skip
     """Trace both sides of a runtime ``if`` and merge what they leave."""
-    words = (f"the branch at line {_line(then, node)}", f"the branch at line {_line(other, node)}")
-    if not other:
-        words = (words[0], "the case that skips it")
+    line = getattr(node, "lineno", 0)
+    words = (f"where the condition at line {line} holds", "where it does not")
     run = [(lambda s=s: run_body(tracer, s, last)) for s in (then, other)]
     _branch(tracer, node, condition, run, words, last)
 
@@ -110,10 +111,6 @@ def _branch(
     )
 
 
-def _line(statements: Sequence[ast.stmt], node: ast.AST) -> int:
-    return statements[0].lineno if statements else getattr(node, "lineno", 0)
-
-
 def _trace_sides(
     tracer: Tracer, node: ast.AST, run: Sequence[Callable[[], Any]], words: Sequence[str]
 ) -> list[tuple[Side, Any]]:
@@ -122,7 +119,7 @@ def _trace_sides(
     tracer.in_branch = True
     found = []
     for side, what in zip(run, words, strict=True):
-        tracer.env, tracer.lines = dict(before), {}
+        tracer.env, tracer.lines = dict(before), dict(lines)
         scope = tracer.builder.open_scope()
         try:
             side()
@@ -130,7 +127,7 @@ def _trace_sides(
             tracer.builder.close_scope()
         found.append((Side(tracer.env, what, tracer.lines), scope))
     tracer.in_branch = outer
-    tracer.env, tracer.lines = before, {**lines, **found[0][0].lines, **found[1][0].lines}
+    tracer.env, tracer.lines = before, {**found[0][0].lines, **found[1][0].lines}
     return found
 
 
@@ -163,6 +160,11 @@ class _Merger:
 
     def name(self, name: str) -> Any:
         a, b = self.then.env.get(name, MISSING), self.other.env.get(name, MISSING)
+        if name not in (RETURNED, RESULT):
+            gone = [side.env.get(RETURNED) is True for side in (self.then, self.other)]
+            if gone[0] != gone[1]:
+                # Nobody reads the name where the function has returned.
+                a, b = (self._abandoned(a, b), b) if gone[0] else (a, self._abandoned(b, a))
         if isinstance(a, Poison) or isinstance(b, Poison):
             return self._incomplete(name, a, b)
         one, two = list(leaves(a)), list(leaves(b))
@@ -177,6 +179,26 @@ class _Merger:
                 return conflict(name, self.then, self.other, x, y)
             parts.append(part)
         return _Placed(a, parts)
+
+    def _abandoned(self, left: Any, live: Any) -> Any:
+        """What a side that returned hands out for a name: what it has, if that fits, else zeros."""
+        if isinstance(live, Poison):
+            return left
+        if not any(isinstance(leaf, tensor) for leaf in leaves(live)):
+            return live
+        pairs = None
+        if _structure(left) == _structure(live):
+            pairs = list(zip(leaves(left), leaves(live), strict=True))
+        if pairs and all(same(x, y) or self._fits(x, y) for x, y in pairs):
+            return left
+        try:
+            return rebuild(live, (unread(self.tracer, leaf) for leaf in leaves(live)))
+        except OpRuleError:
+            return left
+
+    @staticmethod
+    def _fits(a: Any, b: Any) -> bool:
+        return is_runtime(a) and is_runtime(b) and common_type(a, b) is not None
 
     def _incomplete(self, name: str, a: Any, b: Any) -> Any:
         for value in (a, b):
@@ -278,7 +300,7 @@ def visit_ifexp(tracer: Tracer, node: ast.IfExp) -> Any:
     values: list[Any] = []
     parts = (node.body, node.orelse)
     run = [(lambda p=p: values.append(tracer.visit(p))) for p in parts]
-    words = ("the value before 'if'", "the value after 'else'")
+    words = ("before 'if'", "after 'else'")
     (then, scope_a), (other, scope_b) = _trace_sides(tracer, node, run, words)
     then.env, other.env = {"value": values[0]}, {"value": values[1]}
     merger = _Merger(tracer, then, other)
@@ -286,16 +308,12 @@ def visit_ifexp(tracer: Tracer, node: ast.IfExp) -> Any:
         merged = merger.name("value")
     if isinstance(merged, Poison):
         raise tracer.error(
-            f"the two values of a conditional expression are {_of(values[0])} and {_of(values[1])}; make "
-            "both the same type and shape, or use tl.where",
+            f"the two values of a conditional expression are {spell(values[0])} and {spell(values[1])}; "
+            f"{agreement(*values)}, or use tl.where",
             node,
         )
     results = _finish(tracer, node, condition, (scope_a, scope_b), merger.outputs)
     return merged.place(results)
-
-
-def _of(value: Any) -> str:
-    return str(value.type) if isinstance(value, tensor) else repr(value)
 
 
 def visit_boolop(tracer: Tracer, node: ast.BoolOp) -> Any:
@@ -363,18 +381,19 @@ def run_body(tracer: Tracer, statements: list[ast.stmt], last: bool = False) -> 
     """Visit statements in order, up to a return. After a branch that may have returned, the rest runs
     only where it did not. ``last``: the function ends with these statements, so that nobody reads
     names after them."""
+    end = len(statements) - 1
     for k, statement in enumerate(statements):
-        rest = statements[k + 1 :]
         if isinstance(statement, ast.If):
-            if rest and _take_rest(tracer, statement, rest, last):
+            if k < end and _take_rest(tracer, statement, statements[k + 1 :], last):
                 return
-            visit_if(tracer, statement, last and not rest)
+            visit_if(tracer, statement, last and k == end)
         else:
             tracer.visit(statement)
-        if has_returned(tracer) is True:
+        returned = has_returned(tracer)
+        if returned is True:
             return
-        if has_returned(tracer) is not False and rest:
-            guarded(tracer, rest, last)
+        if returned is not False and k < end:
+            guarded(tracer, statements[k + 1 :], last)
             return
 
 
@@ -399,7 +418,7 @@ def guarded(tracer: Tracer, statements: list[ast.stmt], last: bool = False) -> N
         def stop() -> None:
             tracer.env[RETURNED] = True
 
-        words = (f"the statements from line {statements[0].lineno} on", "the case that returned")
+        words = (f"from line {statements[0].lineno} on", "where the function has returned")
         _branch(tracer, statements[0], going, (proceed, stop), words, last)
 
 

@@ -7,12 +7,13 @@ import builtins
 import types
 from typing import TYPE_CHECKING, Any
 
+from .. import language
 from ..errors import CompilationError
 from ..language import core
 from ..language.compile_time import ConstexprFunction, constexpr
 from ..language.ranges import range as tl_range
 from ..language.ranges import static_range
-from ..language.symbolic import tensor
+from ..language.symbolic import CONTROL_FLOW, tensor
 from ..runtime.interface import KernelInterface
 from .dependencies import Opaque, function_fingerprint
 from .inline import inline
@@ -22,6 +23,8 @@ from .merge import leaves
 if TYPE_CHECKING:
     from .tracer import Tracer
 
+#: What a Python function says that branches on a runtime value.
+CONTROL = CONTROL_FLOW.partition(";")[0]
 #: Builtins that make sense on compile-time values.
 COMPILE_TIME = (
     "abs", "all", "any", "bool", "dict", "divmod", "enumerate", "float", "getattr", "hasattr",
@@ -107,7 +110,9 @@ def call(
         tracer.environment.opaque = True
     if symbolic and not _is_namedtuple(function):
         raise tracer.error(
-            f"{name} is not a function of the kernel language and cannot take runtime values", node
+            f"{name} is not a function of the kernel language and cannot take runtime values"
+            + (f"; use tl.{name}" if name in language.__all__ else ""),
+            node,
         )
     return function(*args, **kwargs)
 
@@ -144,6 +149,8 @@ def _stateless(function: Any) -> bool:
 
 #: Builtins that mean a function of the language when they are given runtime values.
 _RUNTIME = {"abs": "abs", "min": "minimum", "max": "maximum"}
+#: Builtins that take a tuple apart, whatever its items are.
+_STRUCTURAL = frozenset({"enumerate", "len", "list", "reversed", "tuple", "zip"})
 _HINTS = {
     "print": "; use tl.device_print when the kernel runs, tl.static_print while it is compiled",
     "int": "; convert with .to(tl.int32)",
@@ -162,9 +169,10 @@ def _builtin(
         raise tracer.error(f"print is not supported in kernels{_HINTS['print']}", node)
     if name not in COMPILE_TIME:
         raise tracer.error(f"the builtin {name} is not supported in kernels", node)
-    if not symbolic or (
-        name in ("isinstance", "tuple", "len", "type") and not isinstance(args[0], tensor)
-    ):
+    if name in _STRUCTURAL and not any(isinstance(a, tensor) for a in args):
+        found = function(*args, **kwargs)
+        return found if isinstance(found, (int, list, tuple)) else tuple(found)
+    if not symbolic:
         return function(*args, **kwargs)
     if name in ("isinstance", "type"):
         return function(*plain(args), **kwargs)
@@ -205,4 +213,5 @@ def _run(tracer: Tracer, node: ast.Call, function: Any, args: Any, kwargs: Any) 
     except CompilationError:
         raise
     except Exception as error:
-        raise tracer.error(f"{function.__name__}: {error}", node) from error
+        hint = "; decorate it with @triton.jit" if CONTROL in str(error) else ""
+        raise tracer.error(f"{function.__name__}: {error}{hint}", node) from error

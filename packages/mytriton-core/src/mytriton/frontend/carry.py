@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import KernelTypeError
 from ..ir.expr import LoopCarry, LoopResult, Node
-from ..ir.types import ScalarType, Type
+from ..ir.promote import literal_type
+from ..ir.types import ScalarType, Type, is_pointer, shape_of
 from ..language.symbolic import is_literal, literal, operand, tensor
-from .merge import Poison, is_runtime, leaves, literal_fits, rebuild, same
+from .merge import (
+    Poison,
+    dtype_name,
+    is_float_type,
+    is_runtime,
+    leaves,
+    literal_fits,
+    rebuild,
+    same,
+)
 from .statements import says_constexpr
 
 if TYPE_CHECKING:
@@ -39,6 +49,8 @@ class Carried:
             for name in assigned
             if name in tracer.env and not isinstance(tracer.env[name], Poison)
         }
+        #: Line each was assigned at.
+        self.lines = {name: tracer.lines[name] for name in self.before if name in tracer.lines}
         #: The runtime leaves, in order: name, position in the name's value, value before the loop.
         self.lanes = [
             (name, k, leaf)
@@ -100,7 +112,7 @@ class Carried:
             raise Retype({**self.types, **wanted})
         if wanted:
             name, k = next(iter(wanted))
-            raise self._mismatch(name, self.types[name, k], wanted[name, k])
+            raise self._unsettled(name, self.types[name, k], wanted[name, k])
         return tuple(found)
 
     def _leaves(self, name: str, now: Any) -> list[Any]:
@@ -117,7 +129,7 @@ class Carried:
             raise self.error(
                 name,
                 f"variable {name!r} is {value!r} before the loop and cannot be changed in it; only "
-                "numbers, pointers and blocks can be loop-carried",
+                "numbers, pointers and blocks can be loop-carried: start it as one",
             )
 
     def _leaf(
@@ -132,7 +144,7 @@ class Carried:
                 return new.expr, new.type  # type: ignore[return-value]
         elif is_literal(new) and literal_fits(new, ty):
             return literal(new, ty), None  # type: ignore[arg-type]
-        raise self._mismatch(name, ty, new.type if isinstance(new, tensor) else f"{new!r}")
+        raise self._mismatch(name, old, ty, new)
 
     def _may_become(self, value: Any, ty: Type, wanted: Type) -> bool:
         """A number takes the width the body computes it in, never another kind."""
@@ -140,11 +152,39 @@ class Carried:
             return False
         return ty.is_floating() == wanted.is_floating() and literal_fits(value, wanted)
 
-    def _mismatch(self, name: str, ty: Any, got: Any) -> KernelTypeError:
+    def _mismatch(self, name: str, old: Any, ty: Type, new: Any) -> KernelTypeError:
+        got = (
+            new.type if isinstance(new, tensor) else literal_type(new) if is_literal(new) else None
+        )
+        line = self.lines.get(name)
+        before = f"before the loop{f' (line {line})' if line else ''}"
         return self.error(
             name,
-            f"loop-carried variable {name!r} is {ty} before the loop (line {self.node.lineno}) but the "
-            f"body gives it {got}; make both the same type",
+            f"loop-carried variable {name!r} is {ty} {before} but the body gives it "
+            f"{got if got is not None else repr(new)}; {self._remedy(old, ty, got)}",
+        )
+
+    @staticmethod
+    def _remedy(old: Any, ty: Type, got: Type | None) -> str:
+        if got is None or is_pointer(got) or is_pointer(ty):
+            return "a loop carries numbers, pointers and blocks, each of one type"
+        if shape := shape_of(got):
+            if shape_of(ty) != shape:
+                return f"start it as a block, for example tl.zeros({shape}, {dtype_name(got)})"
+        elif shape_of(ty):
+            return f"give it blocks of shape {shape_of(ty)} in the body too"
+        if is_literal(old) and is_float_type(got):
+            return f"start it as {float(old)}, or convert in the body with .to({dtype_name(ty)})"
+        return (
+            f"convert in the body with .to({dtype_name(ty)}), or before the loop with "
+            f".to({dtype_name(got)})"
+        )
+
+    def _unsettled(self, name: str, ty: Type, got: Type) -> KernelTypeError:
+        return self.error(
+            name,
+            f"loop-carried variable {name!r} starts as a number that the body makes {ty} once and {got} the "
+            "next time; give it a type before the loop with .to(...)",
         )
 
     def error(self, name: str, message: str) -> KernelTypeError:

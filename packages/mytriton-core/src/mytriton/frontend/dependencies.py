@@ -215,13 +215,13 @@ class Environment:
     def attribute(self, owner: Any, name: str) -> Any:
         """``owner.name``, noted as read."""
         value = getattr(owner, name)
+        if owner.__class__ is types.ModuleType and owner.__name__.split(".")[0] == "mytriton":
+            return value
         if isinstance(owner, (tuple, *TYPES)) or hasattr(type(owner), "__mytriton_runtime__"):
             return value  # a value of the kernel's own, or one that never changes
         if not isinstance(owner, (types.ModuleType, type)) and not _atomic(owner):
             # A property may compute anything.
             self.opaque = self.opaque or isinstance(getattr(type(owner), name, None), property)
-        if isinstance(owner, types.ModuleType) and owner.__name__.split(".")[0] == "mytriton":
-            return value
         if isinstance(value, (types.MethodType, types.BuiltinFunctionType)):
             return value
         return self._note(owner, name, value)

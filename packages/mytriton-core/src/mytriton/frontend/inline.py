@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ASTFrontendError, Span
 from ..language.compile_time import unwrap
 from ..language.symbolic import tensor
-from .branches import RESULT, RETURNED, has_returned
+from .branches import RESULT, has_returned
 from .dependencies import Environment
 from .literals import known, plain
 from .merge import Poison
@@ -33,7 +33,7 @@ def inline(
         depth += 1
         if seen.source.function is function or depth > DEEPEST:
             raise tracer.error(
-                f"recursion is not supported: {function.__name__} calls itself", node
+                f"recursion is not supported: {function.__name__} calls itself; use a loop", node
             )
         seen = seen.caller
     env = _bind(tracer, node, kernel, args, kwargs)
@@ -93,7 +93,7 @@ def _argument(tracer: Tracer, node: ast.AST, kernel: Any, name: str, value: Any)
     if isinstance(value, tensor):
         raise tracer.error(
             f"{kernel.__name__}: the parameter {name!r} is tl.constexpr and needs a compile-time value, "
-            f"got a runtime value of {value.type}",
+            f"got a runtime value of {value.type}; pass a number, or a tl.constexpr parameter of the caller",
             node,
         )
     return plain(unwrap(value))

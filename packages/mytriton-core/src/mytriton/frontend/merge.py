@@ -6,13 +6,13 @@ Tensors and numbers are *runtime leaves*: they can be the result of a region.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import OpRuleError, Span
+from ..errors import OpRuleError
 from ..ir.promote import check_literal, literal_type
-from ..ir.types import ScalarType, Type
+from ..ir.types import ScalarType, Type, element_of, shape_of
 from ..language.symbolic import is_literal, tensor
 from .literals import plain
 
@@ -114,31 +114,59 @@ class Side:
     """One side of a branch: the names after it, and where it stands."""
 
     env: dict[str, Any]
-    #: How messages call it: ``"the branch at line 7"``.
+    #: How messages call it: ``"in the branch at line 7"``.
     what: str
-    #: Line each name was last assigned at, as far as it was in this side.
-    lines: dict[str, int]
+    #: Line each name was last assigned at, in this side or before the branch.
+    lines: Mapping[str, int]
 
-    def line(self, name: str) -> str:
-        return f"line {self.lines[name]}" if name in self.lines else "before the branch"
+    def place(self, name: str) -> str:
+        """Where ``name`` got its value, for messages."""
+        return f"{self.what} (line {self.lines[name]})" if name in self.lines else self.what
 
 
 def conflict(name: str, then: Side, other: Side, a: Any, b: Any) -> Poison:
     """The error of a name that both sides bind, to values that do not merge."""
     return Poison(
-        f"{name!r} is {spell(a)} in {then.what} ({then.line(name)}) but {spell(b)} in {other.what} "
-        f"({other.line(name)}); make both the same type and shape, for example with .to(...) or tl.full"
+        f"{name!r} is {spell(a)} {then.place(name)} but {spell(b)} {other.place(name)}; "
+        f"{agreement(a, b)}"
     )
+
+
+def agreement(a: Any, b: Any) -> str:
+    """What to do about two values that should be of one type."""
+    if not (is_runtime(a) and is_runtime(b)):
+        return (
+            "only numbers, pointers and blocks can be chosen at run time: make the condition a "
+            "tl.constexpr, or give it one kind of value"
+        )
+    types = [v.type if isinstance(v, tensor) else literal_type(v) for v in (a, b)]
+    if shape_of(types[0]) != shape_of(types[1]):
+        return "give both one shape, for example with tl.full or tl.broadcast_to"
+    wide = max(types, key=lambda t: (is_float_type(t), str(t)))
+    return f"give both one type, for example with .to({dtype_name(wide)})"
+
+
+def is_float_type(ty: Type) -> bool:
+    element = element_of(ty)
+    return isinstance(element, ScalarType) and element.is_floating()
+
+
+def dtype_name(ty: Type) -> str:
+    """The element of a type as kernels write it: ``tl.float32``."""
+    element = element_of(ty)
+    if not isinstance(element, ScalarType):
+        return "..."
+    kind, bits = element.kind, element.bits
+    if kind == "bool":
+        return "tl.int1"
+    if element.name == f"{kind[0]}{bits}":
+        return f"tl.{kind}{bits}"
+    return "tl.bfloat16" if bits == 16 else f"tl.{element.name.replace('f8', 'float8', 1)}"
 
 
 def lacking(name: str, has: Side, lacks: Side) -> Poison:
     """The error of a name that only one side binds."""
     return Poison(
-        f"name {name!r} is not defined here: it is only assigned in {has.what} ({has.line(name)}), not "
-        f"in {lacks.what}; give it a value before the branch or in both"
+        f"name {name!r} is not defined here: it is only assigned {has.place(name)}, not {lacks.what}; "
+        "give it a value before the branch or in both"
     )
-
-
-def located(span: Span | None, line: int) -> Span | None:
-    """``span`` moved to another line of its file."""
-    return None if span is None else Span(span.filename, line, 1)

@@ -17,7 +17,8 @@ def unpack(tracer: Tracer, target: ast.Tuple | ast.List, value: Any, node: ast.A
     """``a, (b, c) = value``"""
     if isinstance(value, tensor) or not isinstance(value, (tuple, list, range)):
         shown = f"a runtime value of {value.type}" if isinstance(value, tensor) else repr(value)
-        raise tracer.error(f"{shown} cannot be unpacked into {len(target.elts)} names", node)
+        hint = "; it is one value" if isinstance(value, tensor) else ""
+        raise tracer.error(f"{shown} cannot be unpacked into {len(target.elts)} names{hint}", node)
     items = list(value)
     stars = [k for k, item in enumerate(target.elts) if isinstance(item, ast.Starred)]
     if stars:

@@ -26,7 +26,7 @@ from ..language.symbolic import binary, is_literal, tensor, unary
 from . import branches, calls, loops, statements
 from .dependencies import Environment
 from .literals import SETTLED, beside, fold, known, plain, settle
-from .merge import Poison
+from .merge import MISSING, Poison
 from .source import KernelSource
 
 CHAINED = (
@@ -60,6 +60,7 @@ _BINARY: dict[type[ast.operator], tuple[str, Any]] = {
     ast.Mod: ("%", operator.mod), ast.Pow: ("**", operator.pow), ast.BitAnd: ("&", operator.and_),
     ast.BitOr: ("|", operator.or_), ast.BitXor: ("^", operator.xor),
     ast.LShift: ("<<", operator.lshift), ast.RShift: (">>", operator.rshift),
+    ast.MatMult: ("@", operator.matmul),
 }  # fmt: skip
 _COMPARE: dict[type[ast.cmpop], tuple[str, Any]] = {
     ast.Lt: ("<", operator.lt), ast.LtE: ("<=", operator.le), ast.Gt: (">", operator.gt),
@@ -206,7 +207,8 @@ class Tracer:
             return
         if isinstance(value, tensor):
             raise self.error(
-                f"a tl.constexpr needs a compile-time value, got a runtime value of {value.type}",
+                f"a tl.constexpr needs a compile-time value, got a runtime value of {value.type}; leave the "
+                "annotation out, or compute it from tl.constexpr parameters",
                 node,
             )
         self.assign(target, plain(value), node)
@@ -214,7 +216,7 @@ class Tracer:
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
         if not isinstance(target, ast.Name):
-            raise self.error("only assignment to a simple name is supported", node)
+            raise self.error(_not_a_name(target), node)
         current = self.visit(ast.copy_location(ast.Name(target.id, ast.Load()), target))
         value = self.visit(node.value)
         with self.at(node):
@@ -226,7 +228,7 @@ class Tracer:
             statements.unpack(self, target, value, node)
             return
         if not isinstance(target, ast.Name):
-            raise self.error("only assignment to a simple name is supported", node)
+            raise self.error(_not_a_name(target), node)
         if target.id in self.inductions:
             raise self.error(f"cannot assign to loop induction variable {target.id!r}", node)
         self.env[target.id] = value
@@ -238,11 +240,12 @@ class Tracer:
         return node.value
 
     def visit_Name(self, node: ast.Name) -> Any:
-        if node.id in self.env:
-            value = self.env[node.id]
+        value = self.env.get(node.id, MISSING)
+        if value is not MISSING:
             if isinstance(value, Poison):
                 raise self._poisoned(value, node)
-            self._capture(value)
+            if self.builder.scope.parent is not None:
+                self._capture(value)
             return value
         if node.id in self.locals:
             raise UnknownNameError(self._unbound(node.id, node.lineno), self.span(node))
@@ -407,6 +410,13 @@ class Tracer:
 
     def visit_Call(self, node: ast.Call) -> Any:
         return known(calls.visit_call(self, node))
+
+
+def _not_a_name(target: ast.expr) -> str:
+    message = "only assignment to a simple name is supported"
+    if isinstance(target, ast.Subscript):
+        message += "; a block does not change in place: make another with tl.where, or use tl.store"
+    return message
 
 
 def _ands(node: ast.expr) -> bool:

@@ -42,9 +42,9 @@ def inspect(
     """Compile ``kernel`` for arguments (real ones, or descriptions such as ``"f32[1000]"``) and keep
     every stage. Nothing is launched."""
     values, constants, options = launch.bind(kernel, args, kwargs)
-    names = kernel.binder.runtime
-    specs = tuple(described(name, value) for name, value in zip(names, values, strict=True))
-    consts = launch._constants(kernel, constants)
+    given, consts = launch.arguments_of(kernel, values, constants)
+    specs = tuple(described(name, value) for name, value in given.items())
+    names, values = tuple(given), tuple(given.values())
     size = _grid(kernel, grid, names, values, consts)
     spec = LaunchSpec(specs, consts, launch._launch_options(kernel, options, consts), size)
     request = Request({s.name: s.type for s in specs}, consts, launch._level(kernel))  # type: ignore[misc]

@@ -225,7 +225,10 @@ class Machine:
         meaning: Callable[..., Any] | None = definition.numpy
         if meaning is None:
             raise NotImplementedError(f"the interpreter cannot execute {step.opcode!r}")
-        return meaning(Evaluation(self, step), *arrays)
+        evaluation = Evaluation(self, step)
+        if len(arrays) == 1 and isinstance(arrays[0], Pointer) and is_pointer(step.result_type):  # type: ignore[arg-type]
+            return arrays[0].rearranged(lambda array: meaning(evaluation, array))
+        return meaning(evaluation, *arrays)
 
     def undefined(self, step: Step) -> Array:
         """Contents of a block that was never written: zeros, as good as any."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,13 @@ class Pointer:
         if isinstance(self.base, int):
             return np.full((1,) * (rank + 1), self.base, np.int64)
         return align(self.base, rank)
+
+    def rearranged(self, move: Callable[[Array], Array]) -> Pointer:
+        """The same pointers in another order or shape: what ``move`` does to an array of them."""
+        base = self.base
+        if not isinstance(base, int):
+            base = move(np.broadcast_to(self.bases(self.array.ndim - 1), self.array.shape))
+        return Pointer(base, Offsets(move(self.array)))
 
     def arguments(self, lanes: Array) -> Iterator[tuple[int, Array]]:
         """The arguments that the chosen lanes point into, each with its share of them."""

@@ -13,6 +13,10 @@ from .registry import Effect, get
 from .types import ScalarType, Type
 
 
+_set = object.__setattr__
+_PURE = Effect.PURE
+
+
 class Scope:
     """One region of the program while it is traced: the kernel body or a loop body.
 
@@ -41,6 +45,9 @@ class Builder:
         #: Source position given to nodes that are built now.
         self.span: Span | None = None
         self._outer: Builder | None = None
+        #: Result types of operations without attributes, by opcode and identities of the operand
+        #: types (which are kept, so that no other type gets their identity).
+        self._inferred: dict[Any, tuple[list[Type | None], Any]] = {}
         #: Whether ``tl.device_assert`` is checked; set by the frontend.
         self.debug: bool = False
         #: Calls a ``@triton.jit`` function with symbolic arguments; set by the frontend.
@@ -79,14 +86,25 @@ class Builder:
 
         Raises ``KernelTypeError`` at the current source position when its type rule refuses.
         """
-        definition = get(node.opcode)
-        try:
-            types = [None if o is None else o.type for o in node.operands]
-            inferred = definition.infer(types, node.attrs)
-        except OpRuleError as error:
-            raise KernelTypeError(str(error), self.span) from None
-        node.beside(_type=inferred, span=self.span, home=self.scope)
-        if definition.effects != Effect.PURE:
+        opcode, attrs = node.opcode, node.attrs
+        definition = get(opcode)
+        types = [None if o is None else o.type for o in node.operands]
+        # By identity: equal types that are different objects only miss the memo.
+        key = None if attrs else (opcode, *map(id, types))
+        known = self._inferred.get(key) if key is not None else None
+        if known is not None:
+            inferred = known[1]
+        else:
+            try:
+                inferred = definition.infer(types, attrs)
+            except OpRuleError as error:
+                raise KernelTypeError(str(error), self.span) from None
+            if key is not None:
+                self._inferred[key] = (types, inferred)
+        _set(node, "_type", inferred)
+        _set(node, "span", self.span)
+        _set(node, "home", self.scope)
+        if definition.effects is not _PURE:
             self.scope.trace.append(node)
         return node
 
@@ -97,11 +115,15 @@ class Builder:
     def constant(self, value: Any, ty: ScalarType) -> Const:
         """A literal that has taken type ``ty`` from its context."""
         node = Const(value)
-        node.beside(_type=ty, span=self.span, home=None)
+        _set(node, "_type", ty)
+        _set(node, "span", self.span)
+        _set(node, "home", None)
         return node
 
     def capture(self, node: Node) -> None:
         """Note that ``node`` was read by name here: every open loop it lies outside of captures it."""
+        if self.scope.parent is None:
+            return
         home = getattr(node, "home", None)
         depth = home.depth if home is not None else 0
         scope: Scope | None = self.scope

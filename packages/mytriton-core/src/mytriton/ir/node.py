@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -26,6 +27,24 @@ FULL_REPR_LIMIT = 2000
 def field_names(cls: type) -> tuple[str, ...]:
     """The dataclass fields of a node class, in order."""
     return tuple(f.name for f in fields(cls))
+
+
+@cache
+def attribute_names(cls: type[Node]) -> tuple[str, ...]:
+    """The fields of a node class that are no operands, in order."""
+    return tuple(name for name in field_names(cls) if name not in cls.OPERANDS)
+
+
+@cache
+def _getter(cls: type[Node]) -> Any:
+    """What gives the operands of a node of this class as a tuple."""
+    names = cls.OPERANDS
+    if len(names) > 1:
+        return attrgetter(*names)
+    if not names:
+        return lambda node: ()
+    one = attrgetter(names[0])
+    return lambda node: (one(node),)
 
 
 class Node:
@@ -52,14 +71,15 @@ class Node:
 
     @property
     def operands(self) -> tuple[Node | None, ...]:
-        return tuple(getattr(self, name) for name in self.OPERANDS)
+        found: tuple[Node | None, ...] = _getter(type(self))(self)
+        return found
 
     @property
     def attrs(self) -> dict[str, Any]:
         """Attributes of the operation: fields that are no operands, left out when ``None``."""
         found = {}
-        for name in field_names(type(self)):  # type: ignore[arg-type]
-            if name not in self.OPERANDS and (value := getattr(self, name)) is not None:
+        for name in attribute_names(type(self)):
+            if (value := getattr(self, name)) is not None:
                 found[name] = value
         return found
 

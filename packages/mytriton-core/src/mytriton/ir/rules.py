@@ -49,7 +49,14 @@ def _pair(op: str, types: Types, *, division: bool = False) -> tuple[ScalarType,
         element = promote(number(a, op), number(b, op), division=division)
         return element, shapes(a, b)
     except OpRuleError as error:
-        raise OpRuleError(f"{op} of {a} and {b}: {error}") from None
+        hint = _shape_hint(a, b) if "broadcast" in str(error) else ""
+        raise OpRuleError(f"{op} of {a} and {b}: {error}{hint}") from None
+
+
+def _shape_hint(a: Type | None, b: Type | None) -> str:
+    ranks = [len(shape_of(t)) for t in (a, b) if t is not None]
+    axes = "; to combine each of one with each of the other, write x[:, None] and y[None, :]"
+    return axes if ranks == [1, 1] else ""
 
 
 def arithmetic(op: str, *, division: bool = False) -> Any:
@@ -84,7 +91,10 @@ def bitwise(op: str) -> Any:
     def infer(types: Types, attrs: Attrs) -> Type:
         element, shape = _pair(op, types)
         if element.is_floating():
-            raise OpRuleError(f"{op} needs integers or bools, got {types[0]} and {types[1]}")
+            raise OpRuleError(
+                f"{op} needs integers or bools, got {types[0]} and {types[1]}; convert with .to(tl.int32), "
+                "or take the bits with .to(..., bitcast=True)"
+            )
         return with_shape(shape, element)
 
     return infer
@@ -137,7 +147,10 @@ def fits(inner: Type | None, outer: Type | None, op: str, what: str) -> None:
             return
     except OpRuleError:
         pass
-    raise OpRuleError(f"{op}: the {what} ({inner}) does not broadcast to the pointer ({outer})")
+    raise OpRuleError(
+        f"{op}: the {what} ({inner}) does not broadcast to the pointer ({outer}); give both "
+        "one shape"
+    )
 
 
 def static_shape(op: str, attrs: Attrs) -> tuple[int, ...]:

@@ -103,6 +103,9 @@ class ScalarType(_Queries):
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "bits", bits)
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __str__(self) -> str:
         return self.name
 
@@ -270,11 +273,13 @@ STORAGE_ONLY = frozenset({F8E4NV, F8E5})
 
 def element_of(ty: Type) -> Element:
     """The element of a block, or the type itself."""
-    return ty.element if isinstance(ty, BlockType) else ty
+    return ty.element if ty.__class__ is BlockType else ty  # type: ignore[union-attr, return-value]
 
 
 def scalar_of(ty: Type) -> ScalarType:
     """The scalar element of ``ty``; raises ``OpRuleError`` for pointers."""
+    if ty.__class__ is ScalarType:
+        return ty  # type: ignore[return-value]
     element = element_of(ty)
     if isinstance(element, PointerType):
         raise OpRuleError(f"a number is needed here, got {ty}")
@@ -283,12 +288,13 @@ def scalar_of(ty: Type) -> ScalarType:
 
 def shape_of(ty: Type) -> tuple[int, ...]:
     """The shape of a block; ``()`` for scalars and pointers."""
-    return ty.shape if isinstance(ty, BlockType) else ()
+    return ty.shape if ty.__class__ is BlockType else ()  # type: ignore[union-attr]
 
 
 def is_pointer(ty: Type) -> bool:
     """Whether ``ty`` is a pointer or a block of pointers."""
-    return isinstance(element_of(ty), PointerType)
+    element = ty.element if ty.__class__ is BlockType else ty  # type: ignore[union-attr]
+    return element.__class__ is PointerType
 
 
 #: Elements a block may have (Triton's limit).

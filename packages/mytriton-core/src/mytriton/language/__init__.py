@@ -108,18 +108,19 @@ if TYPE_CHECKING:
     from .symbolic import tensor
 
 __all__ = [
-    "PropagateNan", "TRITON_MAX_TENSOR_NUMEL", "abs", "add", "arange", "argmax", "argmin", "assume",
-    "bfloat16", "block_type", "broadcast", "broadcast_to", "cast", "cdiv", "ceil", "clamp", "const",
-    "constexpr", "constexpr_function", "cos", "debug_barrier", "device_assert", "device_print",
-    "div_rn", "dot", "dtype", "empty", "erf", "exp", "exp2", "expand_dims", "extra", "fdiv", "float8e4b15", "float8e4b8",
-    "float8e4nv", "float8e5", "float8e5b16", "float16", "float32", "float64", "floor", "fma", "full",
-    "full_like", "get_int_dtype", "int1", "int8", "int16", "int32", "int64", "load", "log", "log2",
-    "math", "max", "max_constancy", "max_contiguous", "maximum", "min", "minimum", "mul",
-    "multiple_of", "num_programs", "permute", "pointer_type", "program_id", "range", "reduce", "rsqrt",
+    "PropagateNan", "TRITON_MAX_TENSOR_NUMEL", "abs", "add", "arange", "argmax", "argmin",
+    "assume", "bfloat16", "block_type", "broadcast", "broadcast_to", "cast", "cdiv", "ceil",
+    "clamp", "const", "constexpr", "constexpr_function", "cos", "debug_barrier",
+    "device_assert", "device_print", "div_rn", "dot", "dtype", "empty", "erf", "exp", "exp2",
+    "expand_dims", "extra", "fdiv", "float8e4b15", "float8e4b8", "float8e4nv", "float8e5",
+    "float8e5b16", "float16", "float32", "float64", "floor", "fma", "full", "full_like",
+    "get_int_dtype", "int1", "int8", "int16", "int32", "int64", "load", "log", "log2", "math",
+    "max", "max_constancy", "max_contiguous", "maximum", "min", "minimum", "mul", "multiple_of",
+    "num_programs", "permute", "pointer_type", "program_id", "range", "reduce", "rsqrt",
     "sigmoid", "sin", "softmax", "sqrt", "sqrt_rn", "standard", "static_assert", "static_print",
-    "static_range", "store", "sub", "sum", "swizzle2d", "target_info", "tensor", "to_tensor", "trans",
-    "tuple", "uint8", "uint16", "uint32", "uint64", "umulhi", "void", "where", "xor_sum", "zeros",
-    "zeros_like",
+    "static_range", "store", "sub", "sum", "swizzle2d", "target_info", "tensor", "to_tensor",
+    "trans", "tuple", "uint8", "uint16", "uint32", "uint64", "umulhi", "void", "where",
+    "xor_sum", "zeros", "zeros_like",
 ]  # fmt: skip
 
 #: Where names live that are neither loaded with this module nor in ``core``.

@@ -47,9 +47,15 @@ def static_shape(shape: Any, name: str) -> tuple[int, ...]:
         if isinstance(dim, tensor) or type(dim) is not int or dim <= 0:
             raise OpRuleError(
                 f"{name}: the shape must be a positive int or a tuple or list of positive "
-                f"compile-time ints, got {describe(shape) if not isinstance(dim, tensor) else dim.type}"
+                f"compile-time ints, got {_extent(shape, dim)}"
             )
     return dims
+
+
+def _extent(shape: Any, dim: Any) -> str:
+    if not isinstance(dim, tensor):
+        return describe(shape)
+    return f"{dim.type}; declare the parameter as tl.constexpr"
 
 
 def spread(values: tuple[Any, ...]) -> tuple[Any, ...]:

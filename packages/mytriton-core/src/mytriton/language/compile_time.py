@@ -119,12 +119,19 @@ for _name, _meaning in _OPERATORS.items():
     setattr(constexpr, f"__r{_name}__", _operator(_meaning, reflected=True))
 
 
+#: Types of values that are what they are: most of what ``unwrap`` is asked for. ``tensor`` joins them.
+PLAIN: set[type] = {bool, int, float, str, type(None), tuple}
+
+
 def unwrap(value: Any) -> Any:
     """A compile-time value as a kernel sees it: no ``tl.constexpr`` wrapper, and a Python number
     for a NumPy scalar."""
-    if isinstance(value, constexpr):
-        value = value.value
     kind = type(value)
+    if kind in PLAIN:
+        return value
+    if kind is constexpr:
+        value = value.value
+        kind = type(value)
     if kind in SETTLED:
         return plain(value)
     # Asked by name, since this module loads no NumPy; arrays and dtypes stay what they are.

@@ -54,7 +54,8 @@ def _out_dtype(input: tensor, acc: tensor | None, wanted: ScalarType | None) -> 
     """``out_dtype`` only chooses where there is a choice; ``tl.float32``, Triton's default of old,
     stands for none."""
     element = scalar_of(input.type)
-    if wanted is None and acc is not None and scalar_of(acc.type) == F16:
+    narrow = element == F16 or element.is_fp8()
+    if wanted is None and narrow and acc is not None and scalar_of(acc.type) == F16:
         wanted = F16
     return dot_result(element, None if wanted == F32 else wanted)
 

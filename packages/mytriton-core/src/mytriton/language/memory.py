@@ -46,10 +46,15 @@ def load(
     condition = _mask(mask)
     other = unwrap(other)
     if other is not None and condition is None:
-        raise OpRuleError("load: other needs a mask")
+        raise OpRuleError("load: other needs a mask; without one every lane is read")
     if condition is not None and pointer.shape and condition.shape:
         # As in Triton a mask may have more lanes than the pointer: then the pointer is repeated.
-        pointer = widen(pointer, broadcast_shapes(pointer.shape, condition.shape))
+        try:
+            pointer = widen(pointer, broadcast_shapes(pointer.shape, condition.shape))
+        except OpRuleError as error:
+            raise OpRuleError(
+                f"load: the mask ({condition.type}) does not fit the pointer ({pointer.type}): {error}"
+            ) from None
     fallback = None if other is None else to_memory(other, element)
     return build(expr.Load(pointer.expr, _node(condition), fallback))
 
@@ -75,7 +80,9 @@ def store(
     _no_block_pointer("store", boundary_check, "")
     _hints("store", cache_modifier, STORE_CACHE, eviction_policy)
     if isinstance(value, tensor) and is_pointer(value.type):
-        raise OpRuleError(f"store: a pointer cannot be stored, got {value.type}")
+        raise OpRuleError(
+            f"store: a pointer cannot be stored, got {value.type}; store the number tl.load gives"
+        )
     condition = _mask(mask)
     build(expr.Store(pointer.expr, to_memory(value, element), _node(condition)))
 

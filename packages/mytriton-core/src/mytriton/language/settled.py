@@ -1,8 +1,8 @@
 """Numbers a kernel has given a name: ``x = 0.5``.
 
-Such a number is still known while tracing, but it has settled for the type it has on its own (``i32``,
-``f32``): ``x16 * x`` computes in ``f32`` where ``x16 * 0.5`` stays ``f16``, and ``//`` and ``%`` truncate as they
-do when the kernel runs. A ``tl.constexpr`` never settles.
+Such a number is still known while tracing, but it has settled for the type it has on its own
+(``i32``, ``f32``): ``x16 * x`` computes in ``f32`` where ``x16 * 0.5`` stays ``f16``, and ``//`` and
+``%`` truncate as they do when the kernel runs. A ``tl.constexpr`` never settles.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import OpRuleError
@@ -148,7 +149,8 @@ def subscript(value: tensor, index: Any) -> tensor:
             hint = "; read memory with tl.load(x + i)" if is_pointer(value.type) else ""
             raise OpRuleError(f"only blocks can be subscripted, got {value.type}{hint}")
         raise OpRuleError(
-            "a block takes only ':' and None as subscripts, as in x[:, None] and x[None, :]"
+            "a block takes only ':' and None as subscripts, as in x[:, None] and x[None, :]; one element "
+            "is tl.sum(tl.where(lanes == i, x, 0))"
         )
     parts = _spell_out(value, parts)
     for axis, part in enumerate(parts):
@@ -182,9 +184,23 @@ def _spell_out(value: tensor, parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def insert_axis(value: tensor, axis: int) -> tensor:
     """``value`` with an axis of extent 1 at ``axis``; a scalar becomes a block of one."""
-    if value.shape:
-        return build(expr.ExpandDims(value.expr, axis))
-    return widen(value, (1,))
+    if not value.shape:
+        return widen(value, (1,))
+    return rearrange(value, lambda part: build(expr.ExpandDims(part.expr, axis)))
+
+
+def rearrange(value: tensor, move: Callable[[tensor], tensor]) -> tensor:
+    """What ``move`` makes of a block. Of pointers it moves the offsets, where they are known: every
+    backend knows how to move numbers."""
+    node = value.expr
+    if not isinstance(node, expr.AddPtr):
+        return move(value)
+    base = tensor(node.base)
+    if base.shape:
+        if base.shape != value.shape and not isinstance(base.expr, expr.AddPtr):
+            return move(value)
+        base = rearrange(widen(base, value.shape), move)
+    return build(expr.AddPtr(base.expr, move(widen(tensor(node.offset), value.shape)).expr))
 
 
 def widen(value: tensor, shape: tuple[int, ...]) -> tensor:
@@ -193,9 +209,14 @@ def widen(value: tensor, shape: tuple[int, ...]) -> tensor:
         return value
     if broadcast_shapes(value.shape, shape) != shape:
         raise OpRuleError(f"broadcast: {value.type} does not broadcast to the shape {shape}")
+    node = value.expr
+    if isinstance(node, expr.AddPtr):
+        base = tensor(node.base)
+        base = widen(base, shape) if base.shape else base
+        return build(expr.AddPtr(base.expr, widen(tensor(node.offset), shape).expr))
     if is_pointer(value.type):
-        return build(expr.AddPtr(value.expr, build(expr.Zeros(shape, I32)).expr))
-    return build(expr.OpExpr("broadcast", (value.expr,), (("shape", shape),)))
+        return build(expr.AddPtr(node, build(expr.Zeros(shape, I32)).expr))
+    return build(expr.OpExpr("broadcast", (node,), (("shape", shape),)))
 
 
 def keep_axis(value: tensor, shape: tuple[int, ...], axis: int | None) -> tensor:
@@ -214,7 +235,8 @@ def _permute(input: tensor, order: tuple[Any, ...], name: str) -> tensor:
         )
     if axes == tuple(range(rank)):
         return input
-    return build(expr.OpExpr("trans", (input.expr,), (("order", axes),)))
+    attrs = (("order", axes),)
+    return rearrange(input, lambda part: build(expr.OpExpr("trans", (part.expr,), attrs)))
 
 
 def _value(value: Any) -> tensor:

@@ -21,7 +21,7 @@ from ..ir.types import (
     scalar_of,
     shape_of,
 )
-from .compile_time import unwrap
+from .compile_time import PLAIN, unwrap
 from .pending import missing
 
 CONTROL_FLOW = (
@@ -105,6 +105,9 @@ class tensor:
         return abs(self)
 
 
+PLAIN.add(tensor)
+
+
 def _operator(symbol: str, reflected: bool = False) -> Any:
     def method(self: tensor, other: Any) -> Any:
         return binary(symbol, other, self) if reflected else binary(symbol, self, other)
@@ -166,15 +169,17 @@ def describe(value: Any) -> str:
     """How an operand that does not fit is called in messages."""
     if isinstance(value, tensor):
         return str(value.type)
+    if callable(value) and hasattr(value, "__name__") and not isinstance(value, type):
+        return f"the function {value.__name__}, which is not called"
     return f"{value!r} ({type(value).__name__})"
 
 
 def pair(lhs: Any, rhs: Any, *, division: bool = False) -> tuple[Node, Node]:
     """Two operands of a binary operation; a literal takes its type from the other side."""
     lhs, rhs = unwrap(lhs), unwrap(rhs)
-    if isinstance(lhs, tensor) and not isinstance(rhs, tensor):
-        return lhs.expr, _weak(rhs, lhs, division)
-    if isinstance(rhs, tensor) and not isinstance(lhs, tensor):
+    if isinstance(lhs, tensor):
+        return lhs.expr, (rhs.expr if isinstance(rhs, tensor) else _weak(rhs, lhs, division))
+    if isinstance(rhs, tensor):
         return _weak(lhs, rhs, division), rhs.expr
     return operand(lhs), operand(rhs)
 

@@ -46,6 +46,10 @@ _ONLY_COMPILED = "only compiled"
 Timings = dict[Config, list[float]]
 
 
+#: ``str`` of a dtype; NumPy takes its time over it.
+_text = functools.lru_cache(256)(str)
+
+
 class Autotuner(KernelInterface):
     """A kernel that chooses among configurations. Made by ``autotune``.
 
@@ -175,7 +179,7 @@ class Autotuner(KernelInterface):
         for name, value in given.items():
             dtype = getattr(value, "dtype", None)
             if dtype is not None and name in self.arg_names:
-                key.append(str(dtype))
+                key.append(_text(dtype))
                 device = getattr(value, "device", "cpu")
                 if device != "cpu":
                     kinds.add(str(getattr(device, "type", type(device).__module__)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
@@ -98,10 +99,12 @@ class Metadata(Mapping[str, Any]):
 
 def metadata(made: Specialisation) -> Metadata:
     """Facts about a compiled kernel."""
-    from .driver import target_of
+    from .driver import arch_of, target_of
 
     compiled = made.compiled_metadata()
     target = target_of(made.backend.info.device_kinds)
+    if not target.arch:  # compiled without a device
+        target = replace(target, arch=arch_of(compiled.get("arch") or compiled.get("chip") or ""))
     warps = max(1, int(compiled.get("threads", 0)) // target.warp_size)
     facts: dict[str, Any] = {
         "name": variant_name(made), "hash": digest(made), "backend": made.backend.name,

@@ -309,9 +309,14 @@ def _target(kind: str, provider: Any) -> GPUTarget:
     if provider is None:
         return GPUTarget(kind, "", 32)
     device = provider.current_device()
-    number = re.fullmatch(r"[a-z]+_(\d+)[a-z]?", device.arch)
     warp = provider.limits(device).get("warp_size", 32)
-    return GPUTarget(kind, int(number[1]) if number else device.arch, warp)
+    return GPUTarget(kind, arch_of(device.arch), warp)
+
+
+def arch_of(text: str) -> int | str:
+    """An architecture as targets have it: the number of a numbered one (``90``), else its name."""
+    number = re.fullmatch(r"[a-z]+_(\d+)[a-z]?", text)
+    return int(number[1]) if number else text
 
 
 def torch_module(kind: str) -> Any:

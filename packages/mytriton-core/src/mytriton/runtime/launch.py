@@ -173,8 +173,8 @@ def compile_only(kernel: JITFunction, args: Any, kwargs: Any) -> Compiled:
 def specialise(kernel: JITFunction, arguments: Mapping[str, Any]) -> tuple[SSAFunction, LaunchSpec]:
     """Optimised SSA and launch specification for described arguments."""
     values, constants, options = bind(kernel, (), dict(arguments))
-    specs = tuple(described(name, value) for name, value in zip(kernel.binder.runtime, values))
-    consts = _constants(kernel, constants)
+    given, consts = arguments_of(kernel, values, constants)
+    specs = tuple(described(name, value) for name, value in given.items())
     request = Request({s.name: s.type for s in specs}, consts, _level(kernel))  # type: ignore[misc]
     spec = LaunchSpec(specs, consts, _launch_options(kernel, options, consts))
     return compile_ssa(kernel.source, request).function, spec
@@ -191,8 +191,9 @@ def lower_for(kernel: JITFunction, backend: str, arguments: Mapping[str, Any]) -
 
 def _request(kernel: JITFunction, args: Any, kwargs: Any) -> Request:
     values, constants, _ = bind(kernel, args, kwargs)
-    types, _ = _types(kernel, values)
-    return Request(types, _constants(kernel, constants), _level(kernel))
+    given, consts = arguments_of(kernel, values, constants)
+    types, _ = _types(given)
+    return Request(types, consts, _level(kernel))
 
 
 def _level_reader() -> Callable[[], str | None]:
@@ -249,16 +250,30 @@ def _check_options(kernel: JITFunction, values: Values) -> None:
             raise ArgumentError(f"launch option {name} must be a positive int, got {value!r}")
 
 
-def _types(kernel: JITFunction, values: Values) -> tuple[dict[str, Any], list[ArgView | None]]:
+def arguments_of(
+    kernel: JITFunction, values: Values, constants: Values
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Runtime arguments and compile-time values by name. ``None`` is known at compile time, whatever
+    the parameter is."""
+    given = dict(zip(kernel.binder.runtime, values))
+    absent = {name: None for name, value in given.items() if value is None}
+    if absent:
+        given = {name: value for name, value in given.items() if value is not None}
+    return given, absent | _constants(kernel, constants)
+
+
+def _types(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[ArgView | None]]:
     found: dict[str, Any] = {}
     views: list[ArgView | None] = []
-    for name, value in zip(kernel.binder.runtime, values):
+    for name, value in given.items():
         found[name], view = argument_type(value, name)
         views.append(view)
     return found, views
 
 
 def _argument_key(name: str, value: Any) -> Hashable:
+    if value is None:
+        return None
     try:
         return argument_key(value)
     except ArgumentError as error:
@@ -295,9 +310,9 @@ def _find_or_build(
 def _build(
     kernel: JITFunction, explicit: str | None, values: Values, constants: Values, options: Values
 ) -> Specialisation:
-    names = kernel.binder.runtime
-    types, views = _types(kernel, values)
-    consts = _constants(kernel, constants)
+    given, consts = arguments_of(kernel, values, constants)
+    types, views = _types(given)
+    names, values = tuple(given), tuple(given.values())
     started = time.perf_counter()
     compiled = compile_ssa(kernel.source, Request(types, consts, _level(kernel)))
     check_readonly(compiled, names, views)
@@ -320,7 +335,7 @@ def _on_backend(
     """Select a backend and compile for it. A backend that breaks its claim is left out, with a
     warning, and the next is tried, unless it was the only one named."""
     broken: list[str] = []
-    names = kernel.binder.runtime
+    names = [argument.name for argument in spec.arguments]
     while True:
         choice = selection.choose(
             compiled.function, spec, explicit=explicit, decorator=kernel.backend,

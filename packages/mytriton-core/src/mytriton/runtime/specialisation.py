@@ -51,6 +51,8 @@ class Specialisation:
         #: For backends that compile for facts about values: what holds of each argument.
         self.facts: tuple[int, ...] | None = None
         self._wanted = wanted
+        #: Whether arguments are None: they are compiled for, not passed.
+        self._absent = len(spec.arguments) != len(kernel.binder.runtime)
         if any(wanted) and source.resources.get("specialised", True):
             self.facts = of_spec(spec)
         #: For artifacts that read the user's own values: no view of each is made.
@@ -80,7 +82,10 @@ class Specialisation:
 
     def fits(self, values: Sequence[Any]) -> bool:
         """Whether of the values hold the facts that the code was compiled for, and no others."""
-        return self.facts is None or self.facts == facts(values, self._wanted)
+        if self.facts is None:
+            return True
+        values = [v for v in values if v is not None] if self._absent else values
+        return self.facts == facts(values, self._wanted)
 
     def compiled_metadata(self) -> Mapping[str, Any]:
         """What the backend says about the code. Compiles what was only lowered so far: that needs
@@ -93,6 +98,8 @@ class Specialisation:
 
     def launch(self, grid: tuple[int, int, int], values: Sequence[Any]) -> LaunchResult:
         """Run the grid (nothing when a dimension is zero)."""
+        if self._absent:
+            values = [v for v in values if v is not None]
         if self._launch_values is not None and 0 not in grid:
             self._launch_values(grid, values)
         elif self.artifact is None:

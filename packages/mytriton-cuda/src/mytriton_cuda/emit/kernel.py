@@ -75,10 +75,14 @@ class Emitted:
     shared_bytes: int
     #: Where each line of the text (from 1) comes from, as far as it is known.
     spans: dict[int, Span] = field(default_factory=dict)
+    #: Bytes of shared memory that the launch has to ask for.
+    dynamic_bytes: int = 0
 
 
 class Kernel:
     """What renderers see: operands as text, the tile, and a place to write statements."""
+
+    scalar_layout: Any = ()
 
     def __init__(self, function: SSAFunction) -> None:
         self.function = function
@@ -117,8 +121,12 @@ class Kernel:
         first = prelude.count("\n") + 1
         spans = {first + k: span for k, (_, span) in enumerate(lines) if span is not None}
         text = prelude + "".join(f"{line}\n" for line, _ in lines)
-        shared = sum(count * size for _, count, size in self._scratch.values())
-        return Emitted(text, entry, self.emit_threads(), shared, spans)
+        static, dynamic = self._shared_bytes()
+        return Emitted(text, entry, self.emit_threads(), static, spans, dynamic)
+
+    def _shared_bytes(self) -> tuple[int, int]:
+        """Bytes of static shared memory, and those that the launch has to ask for."""
+        return sum(count * size for _, count, size in self._scratch.values()), 0
 
     def emit_threads(self) -> int:
         """Threads of one block."""
@@ -182,9 +190,8 @@ class Kernel:
         self._coordinates["thread"] = "threadIdx.x"
         return "thread"
 
-    def in_charge(self, layout: Layout, pointer: SSAOperand) -> list[str]:
-        """The conditions under which a thread stores the element it shares with others."""
-        shape = shape_of(operand_type(pointer))  # type: ignore[arg-type]
+    def in_charge(self, layout: Any, shape: tuple[int, ...]) -> list[str]:
+        """The conditions under which a thread acts for the element it shares with others."""
         found = []
         for stride, extent in self.tile.spare(layout, shape):
             if extent:
@@ -192,6 +199,19 @@ class Kernel:
             else:
                 found.append("threadIdx.x == 0" if stride == 1 else f"threadIdx.x < {stride}")
         return found
+
+    def places(self, layout: Any, shape: tuple[int, ...]) -> list[str]:
+        """The place of a thread's element along every axis."""
+        return [self.coordinate(s, e) for s, e in zip(layout, shape, strict=True)]
+
+    @contextmanager
+    def every(self, layout: Any, span: Span | None) -> Iterator[None]:
+        """Statements for every element that a thread holds: here one."""
+        yield
+
+    def own(self, operand: SSAOperand) -> Any:
+        """The layout in which a value is printed."""
+        return self._demand.own(shape_of(operand_type(operand)))  # type: ignore[arg-type]
 
     def scratch(self, ty: ScalarType, count: int) -> str:
         """A shared buffer for ``count`` values. One buffer per C++ type serves the whole kernel."""

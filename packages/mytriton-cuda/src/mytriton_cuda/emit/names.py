@@ -22,14 +22,14 @@ typedef typeid typename typeof union unsigned using virtual void volatile wchar_
 # Macros of some compilers, and what the generated code refers to.
 _USED = _words("""
 threadIdx blockIdx blockDim gridDim warpSize linux unix i386 NULL assert
-exp expf fmax fmaxf fmin fminf gridDim
+exp expf fmax fmaxf fmin fminf gridDim printf
 exp2 exp2f log logf log2 log2f sqrt sqrtf rsqrt rsqrtf sin sinf cos cosf tanh tanhf erf erff
 floor floorf ceil ceilf trunc truncf rint rintf fabs fabsf fmod fmodf fma fmaf
 half_to_float float_to_half round_to_half round_double_to_half bfloat16_to_float
 float_to_bfloat16 round_to_bfloat16 round_double_to_bfloat16
 f8e4nv_to_float float_to_f8e4nv round_to_f8e4nv round_double_to_f8e4nv
 f8e5_to_float float_to_f8e5 round_to_f8e5 round_double_to_f8e5 round_to_odd
-mma_f16 mma_bf16 mma_tf32 to_tf32 pair_at
+mma_f16 mma_bf16 mma_tf32 mma_s8 mma_u8 to_tf32 pair_at
 tile_i tile_j tile_k thread stride
 Pack Bits read_pack write_pack fast_exp fast_divide
 """)

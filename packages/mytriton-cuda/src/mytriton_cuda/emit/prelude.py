@@ -8,14 +8,15 @@ from .floats8 import small_floats
 _INLINE = "static __device__ __forceinline__"
 
 
-def _mma(name: str, shape: str, kind: str) -> str:
+def _mma(name: str, shape: str, kind: str, total: str = "f32") -> str:
     """One instruction of the tensor cores; ``upper`` and ``lower`` are the rows of the result that a
     thread holds two elements of."""
+    number, letter = ("float", "f") if total == "f32" else ("int", "r")
     return f"""void {name}(
-    float* upper, float* lower, const unsigned int (&a)[4], const unsigned int (&b)[2]) {{
-    asm volatile("mma.sync.aligned.{shape}.row.col.f32.{kind}.{kind}.f32 "
+    {number}* upper, {number}* lower, const unsigned int (&a)[4], const unsigned int (&b)[2]) {{
+    asm volatile("mma.sync.aligned.{shape}.row.col.{total}.{kind}.{kind}.{total} "
         "{{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, %3}};"
-        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1])
+        : "+{letter}"(upper[0]), "+{letter}"(upper[1]), "+{letter}"(lower[0]), "+{letter}"(lower[1])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }}"""
 
@@ -118,6 +119,8 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "mma_f16": ((), _mma("mma_f16", "m16n8k16", "f16")),
     "mma_bf16": ((), _mma("mma_bf16", "m16n8k16", "bf16")),
+    "mma_s8": ((), _mma("mma_s8", "m16n8k32", "s8", "s32")),
+    "mma_u8": ((), _mma("mma_u8", "m16n8k32", "u8", "s32")),
     "mma_tf32": ((), _mma("mma_tf32", "m16n8k8", "tf32")),
 }
 

@@ -20,6 +20,7 @@ from mytriton.plugin_api import (
     get_op,
     operand_type,
     scalar_of,
+    shape_of,
 )
 
 from .arithmetic import extremum, negation, quotient, wrapping
@@ -200,7 +201,7 @@ def _store(k: Kernel, op: SSAOp, layout: Layout) -> None:
     pointer, value, mask = op.operands
     element = element_of(operand_type(pointer))  # type: ignore[arg-type]
     assert isinstance(element, PointerType)
-    conditions = k.in_charge(layout, pointer)
+    conditions = k.in_charge(layout, shape_of(operand_type(pointer)))  # type: ignore[arg-type]
     if mask is not None:
         conditions.append(k.converted(mask, layout))
     target = k.element(pointer, layout)
@@ -220,4 +221,5 @@ RENDERERS["dot"] = product
 
 __all__ = ["RENDERERS", "Renderer", "operands_of", "renders", "value_type"]
 
-from . import pointwise as _pointwise  # noqa: E402,F401  (enters the rest of the table)
+from . import output as _output  # noqa: E402,F401  (these enter the rest of the table)
+from . import pointwise as _pointwise  # noqa: E402,F401

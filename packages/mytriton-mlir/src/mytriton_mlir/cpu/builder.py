@@ -237,6 +237,35 @@ class Builder:
         self.line(outer, "}")
         return Val(name, x.kind, x.width, outer)
 
+    def either(
+        self,
+        condition: Val,
+        outer: Level,
+        one: Callable[[Level], Val | None],
+        other: Callable[[Level], Val | None],
+    ) -> Val:
+        """What ``one`` or ``other`` gives (if anything), by a scalar condition; they write to the
+        level they are called with."""
+        bodies = []
+        for way in (one, other):
+            level = Level(outer.depth + 1)
+            self.levels.append(level)
+            bodies.append((level.lines, way(level)))
+            self.levels.pop()
+        result = bodies[0][1]
+        name, gives = self.name(), f" -> ({result.type})" if result else ""
+        head = f"{name} = " if result else ""
+        self.line(outer, f"{head}scf.if {condition.name}{gives} {{")
+        for number, (lines, found) in enumerate(bodies):
+            if number:
+                self.line(outer, "} else {")
+            outer.lines.extend(lines)
+            if found:
+                pad = "  " * (outer.depth + 1)
+                outer.lines.append(f"{pad}scf.yield {found.name} : {found.type}")
+        self.line(outer, "}")
+        return Val(name, result.kind, result.width, outer) if result else condition
+
     def loop(
         self, level: Level, iv: str, bounds: tuple[Val, Val, Val],
         carried: Sequence[tuple[str, Val]], body: Level, yields: Sequence[Val],

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 import mytriton.plugin_api as mt
 from mytriton.analysis.axis import AxisInfo, axis_info, value_info
 
-from . import memory, structured, values
+from . import memory, structured, talk, values
 from .builder import Level, Val
 from .evaluate import Buffer
+from .deep import deepen
 from .facts import FOLDS, Facts
 from .fold import Fold
 from .fuse import fuse_products
 from .nest import Nest
-from .plan import Branch, Group, Loop, Planner, Root, Step, While
+from .plan import DEEP, Branch, Group, Loop, Planner, Root, Step, While
 from .product import Product
 from .scratch import STACK_BYTES, Scratch, count
 from .target import Target
@@ -66,6 +67,9 @@ class Emitter(Scratch):
         #: The loop that is being written chunk by chunk, and the bounds of a chunk.
         self.chunk: Chunk | None = None
         self._axes: dict[int, AxisInfo] | None = None
+        self._loaded: dict[int, bool] = {}
+        #: String constants, and their names.
+        self.texts: dict[str, str] = {}
 
     # ------------------------------------------------------------------ the function
 
@@ -80,6 +84,7 @@ class Emitter(Scratch):
         iv, body = b.name("p"), b.push()
         program = Val(iv, "i64", 0, body)
         self._program_ids(program, sizes)
+        self.program, self.grid = program, sizes
         for axis, size in enumerate(sizes):
             self.num_programs[axis] = b.cast("arith.trunci", size, "i32")
         self.home = body
@@ -91,23 +96,24 @@ class Emitter(Scratch):
 
     def _module(self, entry: str) -> str:
         b = self.b
-        zero, one = b.constant(0, "i32"), b.constant(1, "i32")
+        status = b.constant(0, "i32").name
         heap = self.bytes > STACK_BYTES
         opening, closing = self.storage(heap)
         body = b.root.lines
+        if self.texts:
+            # A failed assertion jumps back to where the programs started.
+            opening += [
+                f"  %jump_bytes = arith.constant {talk.JUMP_BYTES} : i64",
+                "  %jump = llvm.alloca %jump_bytes x i8 {alignment = 64 : i64} : (i64) -> !llvm.ptr",
+                "  %back = llvm.call @_setjmp(%jump) : (!llvm.ptr) -> i32",
+            ]
+            started = f"    %started = arith.cmpi eq, %back, {status} : i32"
+            body, status = self._guard(body, started, status, b.constant(talk.FAILED, "i32").name)
         if heap:
             # No memory: nothing has been run, and the launch raises MemoryError.
-            body = [
-                "    %ok = arith.cmpi ne, %storage_address, %no_address : i64",
-                "    %status = scf.if %ok -> (i32) {",
-                *("  " + line for line in body),
-                f"      scf.yield {zero.name} : i32",
-                "    } else {",
-                f"      scf.yield {one.name} : i32",
-                "    }",
-            ]
+            there = "    %there = arith.cmpi ne, %storage_address, %no_address : i64"
+            body, status = self._guard(body, there, status, b.constant(1, "i32").name)
         fence = ['  llvm.call_intrinsic "llvm.x86.sse.sfence"() : () -> ()'] if self.fences else []
-        result = "%status" if heap else zero.name
         features = (
             f', passthrough = [["target-features", "{self.target.features}"]]'
             if self.target.features
@@ -119,13 +125,32 @@ class Emitter(Scratch):
         )
         if heap:
             external += "  llvm.func @malloc(i64) -> !llvm.ptr\n  llvm.func @free(!llvm.ptr)\n"
+        if self.texts:
+            external += talk.EXTERNALS + talk.globals_of(self)
         lines = [*b.constants(), *opening, *body, *fence, *closing]
         text = "\n".join(f"  {line}" for line in lines)
         return (
             f"module {{\n{external}"
             f"  func.func @{entry}(%args: !llvm.ptr, %lo: i64, %hi: i64) -> i32 "
-            f"attributes {{no_inline{features}}} {{\n{text}\n    return {result} : i32\n  }}\n}}\n"
+            f"attributes {{no_inline{features}}} {{\n{text}\n    return {status} : i32\n  }}\n}}\n"
         )
+
+    @staticmethod
+    def _guard(
+        body: list[str], condition: str, status: str, otherwise: str
+    ) -> tuple[list[str], str]:
+        """The lines of a body that runs under a condition, and the status of the whole."""
+        name = condition.split()[0]
+        lines = [
+            condition,
+            f"    {name}_status = scf.if {name} -> (i32) {{",
+            *("  " + line for line in body),
+            f"      scf.yield {status} : i32",
+            "    } else {",
+            f"      scf.yield {otherwise} : i32",
+            "    }",
+        ]
+        return lines, f"{name}_status"
 
     @property
     def fences(self) -> bool:
@@ -171,6 +196,8 @@ class Emitter(Scratch):
                 structured.branch(self, step)
             elif isinstance(step, While):
                 structured.repeat(self, step)
+            elif step.opcode in ("device_print", "device_assert"):
+                talk.speak(self, step)
             elif step.opcode == "dot":
                 Product(self, step).write()
             elif step.opcode in FOLDS:
@@ -198,10 +225,16 @@ class Emitter(Scratch):
             self.buffers[arg.id] = self.owned[arg.id, False]
         self.staged |= plan.staged
         low, high, step = self._bounds(loop)
+        deep = deepen(self, plan, (low, high, step), [*starts, *base_starts])
+        if deep is not None:
+            (low, high, step), starts = deep.bounds, deep.starts[: len(starts)]
+            base_starts = deep.starts[len(starts) :]
         outer, level = b.level, b.push()
         home, self.home = self.home, level
         names = [Val(b.name("a"), s.kind, 0, level) for s in [*starts, *base_starts]]
         self._enter_loop(loop, iv, level, scalars, based, names)
+        if deep is not None:
+            deep.enter(Val(iv, "i64", 0, level))
         self.steps(plan.body)
         for arg in plan.carried:
             if arg.id in plan.staged:
@@ -213,6 +246,8 @@ class Emitter(Scratch):
         self.home = home
         pairs = [(n.name, s) for n, s in zip(names, [*starts, *base_starts])]
         results = b.loop(outer, iv, (low, high, step), pairs, level, yields)
+        if deep is not None:
+            results = deep.close(results)
         of = dict(zip((a.id for a in loop.carried_args), loop.results))
         for arg, val in zip([*scalars, *based], results):
             if arg in scalars:
@@ -237,7 +272,8 @@ class Emitter(Scratch):
 
     def _base(self, operand: mt.SSAOperand) -> Val:
         form = self.affine.of(operand)
-        assert form is not None
+        if form is None:  # a block that lanes are counted from
+            return self.b.constant(0, "i64")
         return self.scalar(form.base)
 
     def _enter_loop(
@@ -293,6 +329,12 @@ class Emitter(Scratch):
             )
 
         self.sweep((count(own.shape),), body)
+
+    def trips_of(self, op: mt.SSAOp) -> int:
+        """Trips of the loop around a product that it is computed for at once."""
+        operand = op.operands[0]
+        assert operand is not None
+        return DEEP // mt.shape_of(operand.ty)[-1] if id(op) in self.planner.deep else 1
 
     def product_buffer(self, op: mt.SSAOp) -> Buffer:
         """Where a product accumulates: its own buffer, or that of a loop's argument."""
@@ -361,6 +403,25 @@ class Emitter(Scratch):
         return self.b.spread(val, self.tile.width)
 
     # ------------------------------------------------------------------ choices
+
+    def is_loaded(self, ptr: mt.SSAOperand) -> bool:
+        """Whether addresses depend on what a load gives."""
+        assert ptr is not None
+        if ptr.id not in self._loaded:  # type: ignore[union-attr]
+            pending, seen = [ptr], set()
+            found = False
+            while pending and not found:
+                value = pending.pop()
+                if not isinstance(value, mt.SSAValue) or value.id in seen:
+                    continue
+                seen.add(value.id)
+                item = self.makers.get(value.id)
+                if not mt.shape_of(value.ty) or item is None:
+                    continue
+                found = item.opcode == "load" or value not in item.results
+                pending.extend(item.inputs)
+            self._loaded[ptr.id] = found  # type: ignore[union-attr]
+        return self._loaded[ptr.id]  # type: ignore[union-attr]
 
     def widest(self, group: Group) -> int:
         """Bits of the widest element a group computes with."""

@@ -27,6 +27,19 @@ class Buffer:
     pointer: Val
     element: mt.ScalarType | mt.PointerType
     shape: tuple[int, ...]
+    #: Elements from one row of the last axis to the next (0: they follow one another).
+    pitch: int = 0
+    #: Columns that are stored together, row after row of ``pitch`` rows (0: all of them).
+    panel: int = 0
+    #: Where the block begins, in elements.
+    shift: Val | None = None
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements between neighbours (within a panel)."""
+        if self.panel:
+            return self.panel, 1
+        return (self.pitch, 1) if self.pitch else tuple(contiguous_strides(self.shape))
 
     @property
     def kind(self) -> str:
@@ -63,6 +76,9 @@ class Evaluator:
         self.run_loop: Callable[[mt.SSAForRange], None]
         #: Scratch memory of so many bytes, the same for the same key.
         self.scratch: Callable[[int, str], Val]
+
+    def is_loaded(self, ptr: mt.SSAOperand) -> bool:
+        raise NotImplementedError
 
     # ------------------------------------------------------------------ values
 
@@ -257,6 +273,7 @@ class Evaluator:
         """A scalar pointer."""
         form = self.affine.of(operand)
         if form is not None and form.root is not None and form.root != operand:
+            assert not mt.shape_of(form.root.ty)
             kind = values.in_memory(_pointee(operand))
             return self.element(self.pointer(form.root), self.scalar(form.base), kind)
         if isinstance(operand, mt.SSAValue):
@@ -280,11 +297,11 @@ class Evaluator:
         form = self.affine.of(operand)
         if form is not None and form.root is not None:
             offset, stride = self.linear(form, amap, r)
-            return (
-                self.pointer(form.root),
-                offset if stride == 0 else self.lanes(offset, stride),
-                kind,
-            )
+            moved = offset if stride == 0 else self.lanes(offset, stride)
+            if not mt.shape_of(form.root.ty):
+                return self.pointer(form.root), moved, kind
+            base, offset, counted = self.parts(form.root, amap, r)
+            return base, self._plus(offset, moved, counted, operand), counted
         if not mt.shape_of(operand.ty):
             return self.pointer(operand), self.b.constant(0, "i64"), kind
         assert isinstance(operand, mt.SSAValue)
@@ -300,13 +317,17 @@ class Evaluator:
                 at = trailing(amap, mt.shape_of(inner.ty))
                 base, offset, counted = self.parts(inner, at, r)
                 more = self._offset(offset_of, amap, r)
-                if counted != kind:  # addresses
-                    size = self.b.constant(_pointee(operand).itemsize, "i64")
-                    more = self.b.binary("arith.muli", more, size)
-                if offset.name == self.b.constant(0, "i64").name:
-                    return base, more, counted
-                return base, self.b.binary("arith.addi", offset, more), counted
+                return base, self._plus(offset, more, counted, operand), counted
         return None, self.value(operand, amap, r), "address"
+
+    def _plus(self, offset: Val, more: Val, counted: str, pointer: mt.SSAOperand) -> Val:
+        """An offset with elements added to it."""
+        if counted == "address":
+            size = self.b.constant(_pointee(pointer).itemsize, "i64")
+            more = self.b.binary("arith.muli", more, size)
+        if offset.name == self.b.constant(0, "i64").name:
+            return more
+        return self.b.binary("arith.addi", offset, more)
 
     def address(self, operand: mt.SSAOperand, amap: AxisMap, r: int) -> Val:
         """A pointer block as addresses, to be carried or kept."""
@@ -322,8 +343,18 @@ class Evaluator:
 
     def slot(self, buffer: Buffer, amap: AxisMap, r: int) -> tuple[Val, bool]:
         """Address of a buffer's lanes, and whether there is more than one."""
-        form = Linear(0, tuple(contiguous_strides(buffer.shape)))
-        offset, stride = self.linear(form, normal(amap, buffer.shape), r)
+        amap = normal(amap, buffer.shape)
+        form = Linear(0, buffer.strides)
+        offset, stride = self.linear(form, amap, r)
+        if buffer.panel:
+            # Within a panel columns count one; from panel to panel all of its rows lie between.
+            column, b = self.position(amap[1], r), self.b
+            before = b.binary("arith.andi", column, b.constant(-buffer.panel, "i64"))
+            offset = self.total(
+                [offset, self.times(before, b.constant(buffer.pitch - 1, "i64"))]
+            )
+        if buffer.shift is not None:
+            offset = self.total([offset, buffer.shift])
         return self.element(buffer.pointer, offset, buffer.kind), stride != 0
 
     def read(self, buffer: Buffer, amap: AxisMap, r: int) -> Val:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import mytriton.plugin_api as mt
-from mytriton.analysis.affine import Affine, BaseOf, Binary, Scalar, affine
+from mytriton.analysis.affine import Affine, BaseOf, Binary, Linear, Scalar, affine
 from mytriton.analysis.lanes import definitions
 from mytriton.analysis.pointers import pointer_roots
 
@@ -38,6 +38,7 @@ class Facts:
         self.roots = pointer_roots(function)
         self.classes = classes
         self.demanded = self._demand()
+        self._uses: dict[int, int] = {}
         self.costs: dict[int, int] = {}
         for item in mt.walk(function.body):
             for value in item.results:
@@ -188,6 +189,15 @@ class Facts:
         found = [v for s in (form.base, *form.strides) for v in _terms(s)]
         return [*found, form.root] if form.root != ptr else found
 
+    def uses(self, value: mt.SSAValue) -> int:
+        """How many operations and regions use a value."""
+        if not self._uses:
+            for item in mt.walk(self.function.body):
+                for operand in [*item.inputs, *(o for r in item.regions for o in r.yields)]:
+                    if isinstance(operand, mt.SSAValue):
+                        self._uses[operand.id] = self._uses.get(operand.id, 0) + 1
+        return self._uses.get(value.id, 0)
+
     # ------------------------------------------------------------------ kinds of items
 
     def squeezes(self, item: mt.SSAItem) -> bool:
@@ -249,14 +259,14 @@ class Facts:
         if not isinstance(item, mt.SSAOp) or item.opcode != "load":
             return None
         form = self.affine.of(item.operands[0])
-        if item.operands[1] is not None or form is None or form.root is None:
+        if item.operands[1] is not None or not is_based(form):
             return None
         return item if mt.scalar_of(value.ty) in (mt.F32, mt.F64) else None
 
     def is_run(self, ptr: mt.SSAOperand) -> bool:
         """Whether the lanes of a pointer follow one another along the last axis (or are one)."""
         form = self.affine.of(ptr)
-        if form is None or form.root is None or ptr is None:
+        if form is None or not is_based(form) or ptr is None:
             return False
         strides = [s for s, d in zip(form.strides, mt.shape_of(ptr.ty)) if d > 1]
         return not strides or strides[-1] == 1 or all(s == 0 for s in strides)
@@ -264,7 +274,7 @@ class Facts:
     def in_rows(self, ptr: mt.SSAOperand) -> bool:
         """Whether the lanes of a pointer follow one another, or are the same, along the last axis."""
         form = self.affine.of(ptr)
-        if form is None or form.root is None or ptr is None:
+        if form is None or not is_based(form) or ptr is None:
             return False
         shape = mt.shape_of(ptr.ty)
         return not shape or shape[-1] == 1 or form.strides[-1] in (0, 1)
@@ -333,6 +343,11 @@ def _injective(strides: Sequence[Scalar], shape: Sequence[int]) -> bool:
 
 def _values(operand: mt.SSAOperand) -> list[mt.SSAValue]:
     return [operand] if isinstance(operand, mt.SSAValue) else []
+
+
+def is_based(form: Linear | None) -> bool:
+    """Whether a form is that of addresses, counted from a single one."""
+    return form is not None and form.root is not None and not mt.shape_of(form.root.ty)
 
 
 def lanes(item: mt.SSAItem) -> list[tuple[mt.SSAValue, list[mt.SSAOperand]]]:

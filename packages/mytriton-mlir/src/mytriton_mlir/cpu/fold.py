@@ -62,8 +62,7 @@ class Fold:
         else:
             self.outer, self.extent = count(shape[:axis]), shape[axis]
             self.inner = count(shape[axis + 1 :])
-        number = op.results[0].id
-        self.buffers = [e.slots[number, f"fold {k}"] for k in range(len(op.operands))]
+        self.buffers = [e.slots[id(op), f"fold {k}"] for k in range(len(op.operands))]
         self.combine: Combine
         if op.opcode == "reduce":
             self.combine = lambda left, right: combine(e, op, left, right)

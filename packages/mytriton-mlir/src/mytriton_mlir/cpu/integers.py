@@ -108,9 +108,7 @@ def absolute(b: Builder, ty: mt.ScalarType, v: Sequence[Val]) -> Val:
     if not ty.is_signed():
         return x
     zero = b.constant(0, x.kind, x.width)
-    return b.select(
-        b.compare("arith.cmpi", "slt", x, zero), b.binary("arith.subi", zero, x), x
-    )
+    return b.select(b.compare("arith.cmpi", "slt", x, zero), b.binary("arith.subi", zero, x), x)
 
 
 def bitwise(op: str) -> Row:

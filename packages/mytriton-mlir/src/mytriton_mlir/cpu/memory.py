@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import mytriton.plugin_api as mt
 from mytriton.analysis.affine import Mask
 
 from . import values
 from .builder import Level, Val
 from .evaluate import Evaluator
+from .rowwise import split
 from .tile import AxisMap, trailing
 
 
@@ -99,19 +102,28 @@ class Access:
         assert isinstance(element, mt.PointerType)
         self.ty = element.element
         self.kind = values.in_memory(self.ty)
-        form = e.affine.of(ptr)
         self.run = False
+        #: Whether lanes follow one another, where only the running program knows, and if they do,
+        #: where the first one is.
+        self.maybe: tuple[Val, Val] | None = None
         self.base: Val | None
-        if form is not None and form.root is not None:
-            self.base = e.pointer(form.root)
-            self.offset, stride = e.linear(form, amap, r)
+        found = split(e, ptr, amap, r)
+        if found is not None and found.base is not None:
+            self.base, stride = found.base, found.stride
+            self.offset = e.total(found.terms)
             self.run = stride == 1
             if stride not in (0, 1):
+                if not isinstance(stride, int):
+                    one = e.b.constant(1, "i64")
+                    follows = e.b.compare("arith.cmpi", "eq", e.scalar(stride), one)
+                    self.maybe = follows, self.offset
                 self.offset = e.lanes(self.offset, stride)
         else:
             self.base, self.offset, counted = e.parts(ptr, amap, r)
             if counted != self.kind:
                 self.base = None
+            elif self.offset.width > 1 and not e.is_loaded(ptr):
+                self.maybe = self._follows()
         inner = e.tile.inner
         innermost = inner is not None and self.offset.level.depth >= inner.depth
         self.mask = mask_of(e, mask, amap, r, assume=innermost)
@@ -129,6 +141,31 @@ class Access:
             text = f"llvm.inttoptr {self.offset.name} : i64 to !llvm.ptr"
             return self.e.b.emit(text, "!llvm.ptr", 0, (self.offset,))
         return self.e.element(self.base, self.offset, self.kind)
+
+    def _follows(self) -> tuple[Val, Val]:
+        """Look whether the lanes follow one another."""
+        b, width = self.e.b, self.offset.width
+        text = f"llvm.extractelement {self.offset.name}[{b.constant(0, 'i64').name} : i64] "
+        first = b.emit(f"{text}: {self.offset.type}", "i64", 0, (self.offset,))
+        expected = b.binary("arith.addi", b.spread(first, width), b.iota("i64", width))
+        same = b.compare("arith.cmpi", "eq", self.offset, expected)
+        text = f"vector.reduction <and>, {same.name} : {same.type} into i1"
+        return b.emit(text, "i1", 0, (same,)), first
+
+    def as_run(self, level: Level) -> Access:
+        """The access where its lanes follow one another, for the body ``level``."""
+        found = copy(self)
+        assert self.maybe is not None
+        _, first = self.maybe
+        found.run, found.maybe = True, None
+        found.offset = Val(first.name, first.kind, 0, level)
+        return found
+
+    def scattered(self, level: Level) -> Access:
+        """The access where they do not."""
+        found, offset = copy(self), self.offset
+        found.maybe, found.offset = None, Val(offset.name, offset.kind, offset.width, level)
+        return found
 
     def addresses(self, width: int) -> Val:
         """One address a lane."""
@@ -173,21 +210,38 @@ def load(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
             width = held.width
             access.mask = access.mask and e.b.spread(access.mask, width)
         fill = e.b.spread(values.encode(e.b, held, access.ty), width)
-    if not width:
-        val = _load_if(e, access, fill, at)
-    elif not access.run:
-        val = _gather(e, access, fill, width, at)
-    elif (count := access.prefix()) is not None:
-        val = _load_first(e, access, fill, count, at)
-    else:
-        lanes = access.lanes_mask(width)
-        address = access.address()
-        text = (
-            f"llvm.intr.masked.load {address.name}, {lanes.name}, {fill.name} "
-            f"{{alignment = 1 : i32}} : (!llvm.ptr, {lanes.type}, {fill.type}) -> {fill.type}"
-        )
-        val = e.b.emit(text, kind, width, (address, lanes, fill), at=at)
+    val = _load_lanes(e, access, fill, width, at)
     return values.decode(e.b, val, access.ty)
+
+
+def _load_lanes(e: Evaluator, access: Access, fill: Val, width: int, at: Level) -> Val:
+    if not width:
+        return _load_if(e, access, fill, at)
+    if access.maybe is not None:
+        condition, first = access.maybe
+        operands = [condition, first, access.offset, fill, *_given(access.base, access.mask)]
+        return e.b.either(
+            condition, e.b.deepest(operands, at),
+            lambda level: _load_lanes(e, access.as_run(level), fill, width, level),
+            lambda level: _load_lanes(e, access.scattered(level), fill, width, level),
+        )  # fmt: skip
+    if not access.run:
+        return _gather(e, access, fill, width, at)
+    if access.mask is None:
+        return e.load_at(access.address(), access.kind, width, at)
+    if (count := access.prefix()) is not None:
+        return _load_first(e, access, fill, count, at)
+    lanes = access.lanes_mask(width)
+    address = access.address()
+    text = (
+        f"llvm.intr.masked.load {address.name}, {lanes.name}, {fill.name} "
+        f"{{alignment = 1 : i32}} : (!llvm.ptr, {lanes.type}, {fill.type}) -> {fill.type}"
+    )
+    return e.b.emit(text, access.kind, width, (address, lanes, fill), at=at)
+
+
+def _given(*vals: Val | None) -> list[Val]:
+    return [val for val in vals if val is not None]
 
 
 def _load_if(e: Evaluator, access: Access, fill: Val, at: Level) -> Val:
@@ -250,19 +304,26 @@ def store(e: Evaluator, op: mt.SSAOp, val: Val, amap: AxisMap, r: int, streaming
     b = e.b
     if not width:
         _store_if(e, access, val, level)
+    elif access.maybe is not None:
+        val = b.spread(val, width)
+        b.either(
+            access.maybe[0], level,
+            lambda inner: _store_run(e, access.as_run(inner), val, inner),
+            lambda inner: _scatter(e, access.scattered(inner), val, inner),
+        )  # fmt: skip
     elif not access.run:
-        addresses, lanes, val = (
-            access.addresses(width),
-            access.lanes_mask(width),
-            b.spread(val, width),
-        )
-        b.line(
-            level,
-            f"llvm.intr.masked.scatter {val.name}, {addresses.name}, {lanes.name} "
-            f"{{alignment = 1 : i32}} : {val.type}, {lanes.type} into {addresses.type}",
-        )
+        _scatter(e, access, b.spread(val, width), level)
     else:
         _store_run(e, access, b.spread(val, width), level, streaming)
+
+
+def _scatter(e: Evaluator, access: Access, val: Val, level: Level) -> None:
+    addresses, lanes = access.addresses(val.width), access.lanes_mask(val.width)
+    e.b.line(
+        level,
+        f"llvm.intr.masked.scatter {val.name}, {addresses.name}, {lanes.name} "
+        f"{{alignment = 1 : i32}} : {val.type}, {lanes.type} into {addresses.type}",
+    )
 
 
 def _store_if(e: Evaluator, access: Access, val: Val, level: Level) -> None:

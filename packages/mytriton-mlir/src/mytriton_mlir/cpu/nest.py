@@ -14,6 +14,7 @@ from .plan import Group, Root
 from .scratch import count
 from .tile import Tile, trailing, vector_axis
 from .tiled import pack
+from .transpose import other_axis, square
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -58,6 +59,8 @@ class Nest:
         self.b = e.b
         self.group = group
         self.fused = e.fused_loops(group)
+        #: Whether the tile lies across the buffer that it is written to.
+        self.turned = False
         self.tile = Tile(shape=group.shape, axis=vector_axis(group.shape))
         self.sums = [Accumulator(e, r, self.tile) for r in group.roots if r.kind == "reduce"]
         self._choose_tile()
@@ -76,9 +79,14 @@ class Nest:
         # Sums alone need little but latency hidden.
         lanes = native * (4 if self.sums and len(self.group.roots) == len(self.sums) else 2)
         axes = [d for d, n in enumerate(shape) if n > 1]
+        if self._turns(native):
+            return
         if self.fused and len(axes) == 1:
             lanes = extent  # a single tile: the loop runs once
         tile.width = min(lanes, 1 << (extent.bit_length() - 1))
+        for root in self.group.roots:
+            if root.kind == "put" and (panel := self.e.target_buffer(root).panel):
+                tile.width = min(tile.width, panel)
         others = [d for d in axes if d != tile.axis]
         self.order = [*others, tile.axis]
         if self.fused and others and not self.sums:
@@ -88,6 +96,19 @@ class Nest:
             most = min(max(1, room), shape[tile.row_axis])
             tile.rows = 1 << (most.bit_length() - 1)
             self.order = [*others[:-1], tile.axis, tile.row_axis]
+
+    def _turns(self, native: int) -> bool:
+        """Whether squares are computed along another axis, and turned."""
+        tile, shape = self.tile, self.group.shape
+        axis = None if self.fused else other_axis(self.e, self.group)
+        if axis is None or native < 4 or shape[axis] % native or shape[tile.axis] % native:
+            return False
+        others = [d for d, n in enumerate(shape) if n > 1 and d not in (axis, tile.axis)]
+        tile.row_axis, tile.axis = tile.axis, axis
+        tile.width = tile.rows = native
+        self.order = [*others, tile.axis, tile.row_axis]
+        self.turned = True
+        return True
 
     # ------------------------------------------------------------------ writing
 
@@ -276,10 +297,27 @@ class Nest:
                 for val in vals:
                     total = reduce.take(e.b, part, total, e.b.spread(val, total.width))
                 yields.append(total)
+        if self.turned:
+            self._write_turned(computed[0])
+            return yields
         for root, vals in zip(self.group.roots, computed):
             for r, val in zip(rows, vals):
                 self._write_root(root, val, r)
         return yields
+
+    def _write_turned(self, vals: Sequence[Val]) -> None:
+        e, b, tile = self.e, self.b, self.tile
+        buffer = e.target_buffer(self.group.roots[0])
+        vals = [b.spread(val, tile.width) for val in vals]
+        if vals[0].kind == "i1":
+            vals = [b.cast("arith.extui", val, "i8") for val in vals]
+        strides = buffer.strides
+        first, _ = e.slot(buffer, tile.identity(), 0)
+        for k, val in enumerate(square(b, vals)):
+            slot = e.element(first, b.constant(k * strides[tile.axis], "i64"), buffer.kind)
+            align = values.bits_of(val.kind) // 8
+            text = f"{{alignment = {align} : i64}} : {val.type}, !llvm.ptr"
+            b.line(b.level, f"llvm.store {val.name}, {slot.name} {text}")
 
     def _write_root(self, root: Root, val: Val, r: int) -> None:
         e, tile = self.e, self.tile

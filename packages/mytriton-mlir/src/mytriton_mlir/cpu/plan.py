@@ -20,8 +20,10 @@ from .tile import normal
 
 #: A value that costs more than this to compute is kept when several nests need it.
 KEEP_ABOVE = 8
+#: Extent up to which products of several trips are made one.
+DEEP = 256
 #: What is not done tile by tile: it acts, or needs other lanes.
-_NOT_FUSED = frozenset({"store", "device_print", "device_assert", "trans"})
+_NOT_FUSED = frozenset({"store", "device_print", "device_assert"})
 #: Roots in one nest: more would only fill the registers.
 MOST_ROOTS = 12
 
@@ -53,7 +55,8 @@ class Loop:
     """A loop with a plan of its own. ``carried``: arguments that live in buffers; ``staged``: those
     whose new value must not overwrite the old one before everything has been computed. A ``tiled``
     loop has no body of steps: its trips are cut into chunks, and each tile of the carried blocks
-    runs through a chunk in registers."""
+    runs through a chunk in registers. A ``product`` is computed once for several trips, whose
+    factors the steps of the body put side by side."""
 
     item: mt.SSAForRange
     start: list[Group]
@@ -61,6 +64,7 @@ class Loop:
     carried: list[mt.SSAValue]
     staged: frozenset[int]
     tiled: bool = False
+    product: mt.SSAOp | None = None
 
 
 @dataclass
@@ -97,6 +101,8 @@ class Planner:
         self.fused: dict[int, mt.SSAForRange] = {}
         self._registers = registers
         self._bits = lanes_bits
+        #: Products that are computed for several trips at once.
+        self.deep: set[int] = set()
         #: Blocks that are read from a buffer by products.
         self.factors = factors(facts)
         self.in_place = InPlace(facts)
@@ -116,9 +122,39 @@ class Planner:
         start, ends, carried = self._carried(loop)
         if self.tiles(loop):
             return Loop(loop, start, [], carried, frozenset(), tiled=True)
+        product = self.deep_product(loop)
+        if product is not None:
+            self.deep.add(id(product))
         body = self.body(loop.body, ends)
         staged = self._staged(body, {arg.id for arg in carried})
-        return Loop(loop, start, body, carried, staged)
+        if product is not None:
+            body.remove(product)
+        return Loop(loop, start, body, carried, staged, product=product)
+
+    def deep_product(self, loop: mt.SSAForRange) -> mt.SSAOp | None:
+        """The product that is all a loop computes, when several trips of it can be one."""
+        facts, found = self.facts, None
+        for item in loop.body:
+            if isinstance(item, mt.SSAForRange) or item.regions or item.opcode in _NOT_FUSED:
+                return None
+            if item.opcode == "dot":
+                if found is not None:
+                    return None
+                found = item
+            elif facts.is_solid(item):
+                return None
+        if found is None or len(mt.shape_of(found.results[0].ty)) != 2:
+            return None
+        arg = self.in_place.home.get(found.results[0].id)
+        blocks = [a for a in loop.carried_args if mt.shape_of(a.ty) and facts.carries_data(a)]
+        if found.results[0].id not in self.in_place.bare or blocks != [arg]:
+            return None
+        own = {v.id for item in loop.body for v in item.results}
+        factors = found.operands[:2]
+        if not all(isinstance(v, mt.SSAValue) and v.id in own for v in factors):
+            return None
+        inner = mt.shape_of(factors[0].ty)[-1]  # type: ignore[union-attr]
+        return found if inner < DEEP else None
 
     def repeat(self, item: mt.SSAOp) -> While:
         """The plan of a ``while``."""
@@ -130,9 +166,7 @@ class Planner:
 
     def branch(self, item: mt.SSAOp) -> Branch:
         """The plan of an ``if``."""
-        blocks = [
-            v for v in item.results if mt.shape_of(v.ty) and self.facts.carries_data(v)
-        ]
+        blocks = [v for v in item.results if mt.shape_of(v.ty) and self.facts.carries_data(v)]
         numbers = {v.id for v in blocks}
         regions = []
         for region in item.regions:
@@ -160,9 +194,7 @@ class Planner:
             return value.id not in self.fused
         return self.facts.is_solid(item)
 
-    def _carried(
-        self, item: mt.SSAItem
-    ) -> tuple[list[Group], list[Root], list[mt.SSAValue]]:
+    def _carried(self, item: mt.SSAItem) -> tuple[list[Group], list[Root], list[mt.SSAValue]]:
         """How the blocks that a loop carries start and end, and which arguments they are."""
         start, ends, carried = [], [], []
         for arg, (first, end) in lanes(item):
@@ -211,7 +243,7 @@ class Planner:
             if isinstance(item, mt.SSAForRange):
                 if self._common_shape(item) != shape:
                     return False
-            elif item.opcode in _NOT_FUSED or facts.is_solid(item):
+            elif item.opcode in _NOT_FUSED or item.opcode == "trans" or facts.is_solid(item):
                 return False
             elif item.opcode == "load" and item.results[0].id in facts.demanded:
                 whole |= mt.shape_of(item.results[0].ty) == shape

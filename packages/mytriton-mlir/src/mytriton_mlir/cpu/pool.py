@@ -21,7 +21,7 @@ import sys
 import threading
 from typing import Any
 
-from . import cache
+from . import cache, talk
 from .llvm import LLVMError, Loaded, llvm
 from .target import host
 
@@ -30,6 +30,9 @@ _SEQ, _NEXT, _ACTIVE, _JOB, _STATUS, _SLEEPERS, _BUSY, _LIMIT, _IDS, _WANTED, _S
     0, 11 * 64, 64
 )
 _STATE_BYTES = 12 * 64
+
+#: Offset of the kernel's arguments in a descriptor.
+_ARGUMENTS = 32
 
 #: What ``run`` answers, having done nothing, when workers are wanted and none has been started.
 NO_WORKERS = -1
@@ -328,6 +331,9 @@ class Pool:
         while status == NO_WORKERS:  # again only when another thread forks meanwhile
             self.start()
             status = self.run(descriptor)
+        if status & talk.FAILED:
+            address = ctypes.cast(descriptor, ctypes.c_void_p).value
+            raise talk.failure((address or 0) + _ARGUMENTS)
         if status:
             raise MemoryError("no memory for the blocks of the kernel")
 

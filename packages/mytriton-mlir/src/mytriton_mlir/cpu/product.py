@@ -20,9 +20,10 @@ from .tile import contiguous_strides
 
 if TYPE_CHECKING:
     from .emitter import Emitter
+    from .target import Target
 
 #: Steps of the inner extent in one trip.
-UNROLL = 4
+UNROLL = 1
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,18 @@ def loop(e: Emitter, extent: int, step: int, body: Callable[[Val], None]) -> Non
     b.loop(outer, iv, bounds, [], level, [])
 
 
+def tile_of(target: Target, ty: mt.Type) -> tuple[int, list[tuple[int, int]]]:
+    """The width of the tiles of a product, and their heights with how many there are of each."""
+    rows, columns = mt.shape_of(ty)[-2:]
+    native = max(1, target.vector_bits // values.bits_of(values.held(mt.scalar_of(ty))))
+    large = target.registers >= 32
+    width = min(columns, native * (4 if large else 2))
+    # Of the registers, a row of the right factor takes some and a broadcast element one.
+    vectors = -(-width // native)
+    most = max(1, (target.registers - vectors - 1) // vectors)
+    return width, _heights(rows, min(most, 16 // vectors if large else 6))
+
+
 def _heights(rows: int, most: int) -> list[tuple[int, int]]:
     """Heights of tiles that cover ``rows``, with how many there are of each: as high as can be, and
     no two of them far apart."""
@@ -67,10 +80,15 @@ class Product:
         self.ty = mt.scalar_of(result.ty)
         self.kind = values.held(self.ty)
         self.buffer = e.product_buffer(op)
+        #: Rows of a panel of the right factor, if it is stored in panels.
+        self.panel = 0
         self.a, self.rhs = self._factor(0), self._factor(1)
         operand = op.operands[0]
         assert operand is not None
+        #: Extent of the axis that is summed over, when it is not that of several trips of a loop.
         self.inner = mt.shape_of(operand.ty)[-1]
+        self.trips: Val | None = None
+        self.width, self.heights = tile_of(e.target, result.ty)
 
     def _factor(self, k: int) -> Factor:
         e = self.e
@@ -79,11 +97,12 @@ class Product:
         base, order = operand, tuple(range(len(self.shape)))
         if k == 0:
             base, order = e.facts.untransposed(operand)
-        buffer = e.buffers.get(base.id) or e.slots.get((self.op.results[0].id, f"factor {k}"))
+        buffer = e.buffers.get(base.id) or e.slots.get((id(self.op), f"factor {k}"))
         element = mt.scalar_of(operand.ty)
         strides: Sequence[Val]
         if buffer is not None:
-            strides = [e.b.constant(s, "i64") for s in contiguous_strides(buffer.shape)]
+            strides = [e.b.constant(s, "i64") for s in buffer.strides]
+            self.panel = self.panel or (buffer.pitch if buffer.panel else 0)
             pointer, kind = buffer.pointer, buffer.kind
         else:
             load = e.facts.direct_load(operand)
@@ -99,14 +118,8 @@ class Product:
 
     def write(self) -> None:
         """The loops, at the current level."""
-        e, target = self.e, self.e.target
-        rows, columns = self.shape[-2:]
-        native = max(1, target.vector_bits // values.bits_of(self.kind))
-        width = min(columns, native * (4 if target.registers >= 32 else 2))
-        # Of the registers, a row of the right factor takes some and a broadcast element one.
-        vectors = -(-width // native)
-        most = max(1, (target.registers - vectors - 1) // vectors)
-        heights = _heights(rows, min(most, 16 // vectors if target.registers >= 32 else 6))
+        e, width = self.e, self.width
+        columns = self.shape[-1]
         batches = self.shape[0] if len(self.shape) == 3 else 1
 
         def tiles(batch: Val) -> None:
@@ -114,7 +127,7 @@ class Product:
 
         def strips(batch: Val, n: Val) -> None:
             first = 0
-            for height, times in heights:
+            for height, times in self.heights:
                 start = e.b.constant(first, "i64")
 
                 def tile(m: Val, start: Val = start, height: int = height) -> None:
@@ -157,9 +170,11 @@ class Product:
             e.element(self.a.pointer, self._offset(self.a.strides, batch, m, r, zero), self.a.kind)
             for r in range(height)
         ]
-        column = e.element(
-            self.rhs.pointer, self._offset(self.rhs.strides, batch, zero, 0, n), self.rhs.kind
-        )
+        beside = self.rhs.strides
+        if self.panel:  # a tile is a panel wide
+            beside = (*beside[:-1], b.constant(self.panel, "i64"))
+        offset = self._offset(beside, batch, zero, 0, n)
+        column = e.element(self.rhs.pointer, offset, self.rhs.kind)
         level = b.push()
         iv = Val(b.name("k"), "i64", 0, level)
         names = [Val(b.name("a"), self.kind, width, level) for _ in range(height)]
@@ -175,13 +190,18 @@ class Product:
                 for f, axis in ((self.rhs, -2), (self.a, -1))
             )
             place = e.element(at, down, self.rhs.kind)
-            row = self._widened(e.load_at(place, self.rhs.kind, width, level, aligned=True), self.rhs)
+            row = self._widened(
+                e.load_at(place, self.rhs.kind, width, level, aligned=True), self.rhs
+            )
             for r in range(height):
                 place = e.element(places[r], right, self.a.kind)
                 factor = self._widened(e.load_at(place, self.a.kind, 0, level), self.a)
                 ends[r] = self._step(factor, row, ends[r])
         b.pop()
-        bounds = (zero, b.constant(self.inner, "i64"), b.constant(unroll, "i64"))
+        end = b.constant(self.inner, "i64")
+        if self.trips is not None:
+            end = e.times(self.trips, end)
+        bounds = (zero, end, b.constant(unroll, "i64"))
         pairs = [(name, start) for name, start in zip(arguments, starts)]
         totals = b.loop(outer, iv.name, bounds, pairs, level, ends)
         align = values.bits_of(self.kind) // 8

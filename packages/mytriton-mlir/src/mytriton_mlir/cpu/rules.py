@@ -91,5 +91,6 @@ RULES: dict[str, Callable[[Evaluator, mt.SSAOp, AxisMap, int], Val]] = {
 
 #: Operations whose result may need rounding to a 16-bit float.
 ROUNDED = frozenset(
-    {"add", "sub", "mul", "div", *ELEMENTWISE} - {"neg", "maximum", "minimum", "select", "abs", "broadcast"}
+    {"add", "sub", "mul", "div", *ELEMENTWISE}
+    - {"neg", "maximum", "minimum", "select", "abs", "broadcast"}
 )

@@ -8,6 +8,7 @@ import mytriton.plugin_api as mt
 
 from .facts import CONTROL, FOLDS, ROOTS
 from .plan import KEEP_ABOVE, MOST_ROOTS, Branch, Group, Loop, Planner, Root, Step, While
+from .rowwise import is_rowwise
 from .visit import visit
 
 
@@ -40,10 +41,9 @@ class Scan:
             elif item.opcode == "dot":
                 self._dot(item)
             elif item.opcode in FOLDS and self.facts.reduces(item):
-                self._fold(item)
+                self._put_operands(item, "fold")
             elif item.opcode in ("device_print", "device_assert"):
-                self._close()
-                self.steps.append(item)
+                self._put_operands(item, "said")
             elif item.opcode == "store":
                 self._store(item, position)
             elif self.facts.is_scalar(item):
@@ -126,7 +126,7 @@ class Scan:
                 self._lazy(item)
                 return
         self._keep_loads(item, position)
-        for value in self.facts.needs(item):
+        for value in self._terms(self.facts.needs(item)):
             if mt.shape_of(value.ty) and (
                 self.facts.costs.get(value.id, 0) > KEEP_ABOVE or value.id in self.planner.factors
             ):
@@ -142,31 +142,49 @@ class Scan:
             self.done += len(plan.start)
         self.steps.append(plan)
 
+    def _terms(self, needed: Sequence[mt.SSAValue]) -> list[mt.SSAValue]:
+        """The values, addresses of rows taken apart: what is worth keeping is in their terms."""
+        found, pending, seen = [], list(needed), set()
+        while pending:
+            value = pending.pop(0)
+            if value.id in seen:
+                continue
+            seen.add(value.id)
+            if value.id in self.own and is_rowwise(self.facts, value):
+                if self.facts.affine.of(value) is None:
+                    pending += self.facts.needs(self.facts.makers[value.id])
+                continue
+            found.append(value)
+        return found
+
     def _dot(self, item: mt.SSAOp) -> None:
         """A product of what has been put into buffers."""
         a, b, acc = item.operands
         for k, operand in enumerate((a, b)):
             assert isinstance(operand, mt.SSAValue)
-            if k == 0 and self.planner.is_direct(operand):
+            base, _ = self.facts.untransposed(operand) if k == 0 else (operand, ())
+            if self.planner.in_buffer(base):
                 continue
-            if k == 0:
-                operand, _ = self.facts.untransposed(operand)
-            if self._is_own(operand):
-                self._keep(operand)
-            elif not self.planner.in_buffer(operand):
+            alone = id(item) in self.planner.deep or base.id not in self.own
+            if k == 0 and not alone:
+                if not self.planner.is_direct(operand):
+                    self._keep(base)
+            elif alone or self.facts.uses(operand) == 1:
                 shape = mt.shape_of(operand.ty)
                 self._join(Root("put", operand, shape, item, slot=f"factor {k}"))
+            else:
+                self._keep(operand)
         result = item.results[0]
         if acc is not None and result.id not in self.planner.in_place.bare:
             self._join(Root("put", acc, mt.shape_of(result.ty), item, slot="product"))
         self._close()
         self.steps.append(item)
 
-    def _fold(self, item: mt.SSAOp) -> None:
-        """A reduction by a function, on copies of its operands."""
+    def _put_operands(self, item: mt.SSAOp, what: str) -> None:
+        """An operation on copies of its operands."""
         for k, operand in enumerate(item.operands):
-            assert operand is not None
-            self._join(Root("put", operand, mt.shape_of(operand.ty), item, slot=f"fold {k}"))
+            if operand is not None and (shape := mt.shape_of(operand.ty)):
+                self._join(Root("put", operand, shape, item, slot=f"{what} {k}"))
         self._close()
         self.steps.append(item)
 

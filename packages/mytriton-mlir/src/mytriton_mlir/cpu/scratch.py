@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import mytriton.plugin_api as mt
@@ -11,6 +12,7 @@ from . import values
 from .builder import Val
 from .evaluate import Buffer, Evaluator
 from .plan import Root
+from .product import tile_of
 from .target import Target
 from .tile import AxisMap, Tile
 
@@ -30,8 +32,10 @@ class Scratch(Evaluator):
         self.bytes = 0
         #: Buffers of kept and carried values: by number, and whether it is the staging buffer.
         self.owned: dict[tuple[int, bool], Buffer] = {}
-        #: Buffers of operands: by number of the first result, and what for.
+        #: Buffers of operands: by identity of the operation, and what for.
         self.slots: dict[tuple[int, str], Buffer] = {}
+        #: Where the block of the trip at hand begins in such a buffer.
+        self.shifts: dict[tuple[int, str], Val] = {}
         #: Carried arguments whose new value is staged.
         self.staged: set[int] = set()
 
@@ -110,14 +114,32 @@ class Scratch(Evaluator):
         return self.owned[key]
 
     def _slot_buffer(self, root: Root) -> Buffer:
-        assert root.op is not None and root.operand is not None
+        assert root.op is not None
+        assert root.operand is not None
         if root.slot == "product":
             return self.product_buffer(root.op)
-        key = root.op.results[0].id, root.slot
+        key = id(root.op), root.slot
         if key not in self.slots:
-            element = mt.scalar_of(root.operand.ty)
-            self.slots[key] = self.new_buffer(element, root.shape, root.slot)
-        return self.slots[key]
+            self.slots[key] = self._new_slot(root.op, root.operand, root)
+        return replace(self.slots[key], shift=self.shifts.get(key))
+
+    def _new_slot(self, op: mt.SSAOp, operand: mt.SSAOperand, root: Root) -> Buffer:
+        """The buffer of an operand. Factors of a product have room for several trips of the loop
+        around it; the right one is stored in panels as wide as its tiles."""
+        assert operand is not None
+        element, shape = mt.scalar_of(operand.ty), root.shape
+        trips = self.trips_of(op)
+        if root.slot == "factor 0" and trips > 1:
+            whole = self.new_buffer(element, (shape[0], trips * shape[1]), root.slot)
+            return replace(whole, shape=shape, pitch=trips * shape[1])
+        if root.slot == "factor 1" and len(shape) == 2:
+            whole = self.new_buffer(element, (trips * shape[0], shape[1]), root.slot)
+            width, _ = tile_of(self.target, op.results[0].ty)
+            return replace(whole, shape=shape, pitch=trips * shape[0], panel=width)
+        return self.new_buffer(element, shape, root.slot)
+
+    def trips_of(self, op: mt.SSAOp) -> int:
+        raise NotImplementedError
 
     def product_buffer(self, op: mt.SSAOp) -> Buffer:
         raise NotImplementedError

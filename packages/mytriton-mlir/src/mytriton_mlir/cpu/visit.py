@@ -9,6 +9,7 @@ import mytriton.plugin_api as mt
 
 from .facts import REDUCTIONS
 from .plan import KEEP_ABOVE, Group, Planner, Root, Step
+from .rowwise import is_rowwise
 from .tile import AxisMap, normal, trailing, transposed
 
 
@@ -88,6 +89,8 @@ def keep_shared(planner: Planner, steps: list[Step], own: set[int]) -> None:
             if facts.is_solid(item) or (
                 isinstance(item, mt.SSAForRange) and value.id not in planner.fused
             ):
+                continue
+            if is_rowwise(facts, value):
                 continue
             if value.id in first and facts.costs[value.id] > KEEP_ABOVE:
                 home, at = first[value.id]

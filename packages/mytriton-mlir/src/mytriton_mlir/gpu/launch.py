@@ -99,7 +99,7 @@ class GPUKernel:
         self._types: tuple[Type, ...] = source.resources["parameters"]
         self._names: tuple[str, ...] = source.resources["names"]
         self._block = (int(source.resources["threads"]), 1, 1)
-        facts = {
+        facts: dict[str, Any] = {
             "name": source.entry,
             "threads": self._block[0],
             "chip": chip,
@@ -115,6 +115,10 @@ class GPUKernel:
         elif (program := ptxas.find_ptxas()) is not None:
             # No driver will look at the PTX.
             facts["cubin"], facts["ptxas"] = ptxas.assemble(image, chip, program)
+            facts |= ptxas.usage(facts["ptxas"])
+        facts["asm"] = {"ptx": image.decode()}
+        if "cubin" in facts:
+            facts["asm"]["cubin"] = facts["cubin"]
         self.metadata: Mapping[str, Any] = MappingProxyType(facts)
 
     def launch(self, grid: tuple[int, int, int], args: Sequence[Any]) -> None:

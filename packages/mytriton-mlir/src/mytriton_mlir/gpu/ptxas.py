@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from functools import cache
@@ -46,3 +47,15 @@ def assemble(ptx: bytes, chip: str, program: Path) -> tuple[bytes, str]:
         if done.returncode:
             raise PtxasError(f"ptxas refused the PTX for {chip}:\n{done.stderr.strip()}")
         return cubin.read_bytes(), done.stderr
+
+
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SPILLS = re.compile(r"(\d+) bytes spill (?:stores|loads)")
+
+
+def usage(log: str) -> dict[str, int]:
+    """``registers`` of a thread and ``spill_bytes`` as ptxas reports them."""
+    found = _REGISTERS.search(log)
+    if found is None:
+        return {}
+    return {"registers": int(found[1]), "spill_bytes": sum(map(int, _SPILLS.findall(log)))}

@@ -15,6 +15,7 @@ from typing import Any
 from mytriton.plugin_api import MytritonError, Span
 
 from ..versions import DISTRIBUTIONS, check
+from .pins import pin
 from .stages import Stage
 
 INSTALL = 'pip install "mytriton-mlir[bindings]"'
@@ -133,6 +134,7 @@ def _prepare(ir: Any, module: Any, threads: int) -> None:
             operation.attributes["fastmath"] = contract
         elif operation.name == "gpu.func" and threads:
             operation.attributes["known_block_size"] = size
+    pin(ir, _operations(module.operation))
 
 
 def _plain_addresses(ir: Any, module: Any) -> None:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 THEMES = (
     "elementwise", "special", "masks", "loops", "carried", "unrolling", "reductions",
     "reductions_2d", "grids", "scalars", "conversions", "order", "memory", "tiles",
-    "constructors", "articles", "names", "operators",
+    "constructors", "articles", "names", "operators", "maths", "casts",
+    "axes", "combines", "branches", "whiles", "returns", "matrix",
+    "static", "hints", "traps",
 )  # fmt: skip
 #: Distributions add cases by an entry point of this group that names a callable giving cases.
 ENTRY_POINT_GROUP = "mytriton.testkit_cases"

@@ -6,7 +6,6 @@ checks (bounds, ``empty`` contents, conflicting writes), and with the programs i
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -52,7 +51,7 @@ def copied(arguments: Arguments) -> Arguments:
 
 def _copied(value: Any, memo: dict[int, Any]) -> Any:
     if not isinstance(value, np.ndarray):
-        return copy.copy(value)
+        return list(value) if isinstance(value, list) else value
     if id(value) in memo:
         return memo[id(value)]
     base = value

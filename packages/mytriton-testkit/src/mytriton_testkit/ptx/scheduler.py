@@ -12,6 +12,7 @@ from typing import NoReturn
 import numpy as np
 
 from .errors import PtxCheckError, PtxError, PtxUnsupported
+from .printing import vprintf
 from .program import Block, Code, Gate, Program
 from .state import Frame, Machine
 from .syntax import Call, Instruction, Register, Symbol
@@ -198,11 +199,12 @@ class Runner:
             self.put(index + 1, every[alive])
 
     def outside(self, ins: Call, index: int, sel: Selection) -> None:
-        """Calls of what the runtime provides: assertions fail, printing is left out."""
+        """Calls of what the runtime provides: failed assertions and printing."""
         if ins.target == "__assertfail":
             self.m.fail("trap", "a device assertion failed", ins, self.m.lane(sel, 0))
         if ins.target != "vprintf":
             raise PtxUnsupported(f"call of {ins.target!r}, which has no body ({ins.site})")
+        vprintf(self.m, self.frame, ins, self.m.lanes if sel is None else sel)
         for actual in ins.results:
             assert isinstance(actual, Symbol)
             self.frame.params[actual.name] = np.zeros((self.m.n, 8), np.uint8)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..case import Case
 from .device import HostArrays, arrays_for
-from .oracle import LaunchOf, arguments_of, call_of
+from .oracle import LaunchOf, arguments_of, call_of, passed
 from .poison import poisoned
 
 Array = npt.NDArray[Any]
@@ -242,7 +242,7 @@ def _directly(setup: Setup, case: Case, arguments: Mapping[str, Any]) -> str:
     backend = selection.named(setup.backend)
     source = _lower(backend, function, spec)
     artifact = backend.compile(source, spec)
-    names = case.kernel.binder.runtime
+    names = passed(case, arguments)
     artifact.launch(normalise(case.grid), [launch_value(arguments[n]) for n in names])
     return str(source.text)
 

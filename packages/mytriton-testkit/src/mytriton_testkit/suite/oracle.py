@@ -68,13 +68,18 @@ def call_of(case: Case, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[s
     return args, rest
 
 
+def passed(case: Case, arguments: Mapping[str, Any]) -> list[str]:
+    """The arguments a compiled kernel gets: what is None is known when it is compiled."""
+    return [name for name in case.kernel.binder.runtime if arguments[name] is not None]
+
+
 def core_needs_of(case: Case, compiled: Any, arguments: Mapping[str, Any]) -> frozenset[str]:
     """The feature ids that core computes: from the kernel, and from where the arrays are."""
     from mytriton.plugins.claims import launch_features
     from mytriton.plugins.types import LaunchSpec
     from mytriton.runtime.arguments import described
 
-    specs = tuple(described(name, arguments[name]) for name in case.kernel.binder.runtime)
+    specs = tuple(described(name, arguments[name]) for name in passed(case, arguments))
     return frozenset(compiled.function.features()) | launch_features(LaunchSpec(specs))
 
 
@@ -88,7 +93,7 @@ def run_oracle(
 
     run(
         function,
-        [launch_value(arguments[name]) for name in case.kernel.binder.runtime],
+        [launch_value(arguments[name]) for name in passed(case, arguments)],
         normalise(case.grid),
         sanitize=sanitize,
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ...ir.types import Type, shape_of
+from ...ir.registry import Effect, get
+from ...ir.types import Type, broadcast_shapes, shape_of
 from ...ir.values import SSAFunction, SSAOp, SSAOperand, SSAValue, operand_type
 from .backward import Backward
 from .layout import Layout, Tile, drop_axis, natural, operand_layout, permuted
@@ -73,6 +74,9 @@ class Demand(Backward[Layout]):
         the value it stores."""
         later = []
         for store in roots:
+            if get(store.opcode).effects & Effect.IO:
+                self._output(store)
+                continue
             shape = shape_of(_typed(store.operands[0])) if store.operands else ()
             layout = self.tile.embed(shape) if shape else ()
             if layout is None:
@@ -83,6 +87,23 @@ class Demand(Backward[Layout]):
         for store in later:
             self._store(store, self._follow(store))
             self.settle()
+
+    def own(self, shape: tuple[int, ...]) -> Layout:
+        """A layout for a block that nothing else asks to be anywhere."""
+        found = self.tile.embed(shape)
+        return natural(shape) if found is None else found
+
+    def _output(self, op: SSAOp) -> None:
+        """Assertions look at condition and mask together, prints at each value on its own."""
+        shapes = [shape_of(ty) for ty in map(operand_type, op.operands) if ty is not None]
+        together = get(op.opcode).variadic is False
+        layout = self.own(broadcast_shapes(*shapes)) if together else ()
+        self.stores[id(op)] = layout
+        for operand in op.operands:
+            if operand is not None:
+                alone = self.own(shape_of(_typed(operand)))
+                needed = operand_layout(layout, operand_type(operand)) if together else alone
+                self.ask([(operand, needed)])
 
     def _follow(self, store: SSAOp) -> Layout:
         shape = shape_of(_typed(store.operands[0]))

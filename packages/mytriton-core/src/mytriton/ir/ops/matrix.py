@@ -81,7 +81,9 @@ def _infer_dot(types: rules.Types, attrs: rules.Attrs) -> Type:
     result = with_shape(shape, dot_result(x, _out_dtype(attrs)))
     acc = types[2]
     if acc is not None and acc != result:
-        raise rules.OpRuleError(f"dot: the accumulator is {acc} but the product is {result}")
+        raise rules.OpRuleError(
+            f"dot: the accumulator is {acc} but the product is {result}; both need one type and shape"
+        )
     return result
 
 

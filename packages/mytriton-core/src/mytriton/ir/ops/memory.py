@@ -11,7 +11,9 @@ def _infer_addptr(types: rules.Types, attrs: rules.Attrs) -> Type:
     base, offset = types
     element = rules.pointee(base, "addptr")
     if not rules.number(offset, "addptr", "offset").is_integer():
-        raise rules.OpRuleError(f"addptr: the offset must be an integer, got {offset}")
+        raise rules.OpRuleError(
+            f"addptr: the offset must be an integer, got {offset}; convert it with .to(tl.int32)"
+        )
     try:
         return with_shape(rules.shapes(base, offset), PointerType(element))
     except rules.OpRuleError as error:

@@ -24,14 +24,18 @@ def check_axis(name: str, ty: Type | None, attrs: rules.Attrs) -> tuple[int, ...
     rules.number(ty, name)
     shape = shape_of(ty)  # type: ignore[arg-type]
     if not shape:
-        raise rules.OpRuleError(f"{name} needs a block, got {ty}")
+        raise rules.OpRuleError(f"{name} needs a block, got {ty}; a scalar has nothing to reduce")
     axis = attrs.get("axis")
     if axis is not None and (type(axis) is not int or not 0 <= axis < len(shape)):
-        raise rules.OpRuleError(f"{name}: axis {axis!r} is not an axis of {ty}")
+        axes = ", ".join(map(str, range(len(shape_of(ty)))))
+        raise rules.OpRuleError(
+            f"{name}: axis {axis!r} is not an axis of {ty}; its axes are {axes}"
+        )
     for k in reduced_axes(shape, attrs):
         if not rules.is_power_of_two(shape[k]):
             raise rules.OpRuleError(
-                f"{name} needs a power-of-two extent, got {shape[k]} (axis {k} of {ty})"
+                f"{name} needs a power-of-two extent, got {shape[k]} (axis {k} of {ty}); pad the block "
+                "to one and mask what is beyond"
             )
     return shape
 

@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from mytriton.analysis.axis import AxisInfo
 from mytriton.analysis.threads import REDUCTIONS, Backward
 from mytriton.plugin_api import (
+    Effect,
     PointerType,
     SSAFunction,
     SSAItem,
     SSAOp,
     SSAOperand,
     SSAValue,
+    broadcast_shapes,
     element_of,
     get_op,
     operand_type,
@@ -127,9 +129,22 @@ class Demand(Backward[Layout]):
 
     def start(self, roots: Sequence[SSAOp]) -> None:
         for op in roots:
-            layout = self.tile.layout(shape(op.operands[0])) if op.operands else SCALAR
-            self.stores[id(op)] = layout
+            if get_op(op.opcode).variadic:  # prints look at each value on its own
+                self.stores[id(op)] = SCALAR
+                self.ask((o, self.own(shape(o))) for o in op.operands)
+                continue
+            whole = self._extents(op)
+            self.stores[id(op)] = layout = self.own(whole)
             self.ask((o, layout.operand(operand_type(o))) for o in op.operands)
+
+    def _extents(self, op: SSAOp) -> tuple[int, ...]:
+        if get_op(op.opcode).effects & Effect.IO:
+            return broadcast_shapes(*map(shape, op.operands))
+        return shape(op.operands[0]) if op.operands else ()
+
+    def own(self, extents: tuple[int, ...]) -> Layout:
+        """A layout for a block that nothing else asks to be anywhere."""
+        return self.tile.layout(extents)
 
     def needs(self, op: SSAOp, layout: Layout) -> list[tuple[SSAOperand, Layout]]:
         if op.opcode == "expand_dims":

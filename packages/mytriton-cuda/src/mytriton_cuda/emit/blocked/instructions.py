@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mytriton.plugin_api import BF16, F16, F32, SSAItem, operand_type, scalar_of, shape_of
+from mytriton.plugin_api import (
+    BF16,
+    F8E4NV,
+    F8E5,
+    F16,
+    F32,
+    I8,
+    U8,
+    SSAItem,
+    operand_type,
+    scalar_of,
+    shape_of,
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +38,12 @@ class Instruction:
 
 _HALF = Instruction("mma_f16", 16, "unsigned short", 2)
 _BFLOAT = Instruction("mma_bf16", 16, "unsigned short", 2)
+_SIGNED = Instruction("mma_s8", 32, "unsigned char", 1)
+_UNSIGNED = Instruction("mma_u8", 32, "unsigned char", 1)
+#: 8-bit floats are halves, too.
+_BY_TYPE = {
+    F16: _HALF, F8E4NV: _HALF, F8E5: _HALF, BF16: _BFLOAT, I8: _SIGNED, U8: _UNSIGNED,
+}  # fmt: skip
 _TF32 = Instruction("mma_tf32", 8, "unsigned int", 4)
 
 
@@ -36,7 +54,7 @@ def instruction(op: SSAItem) -> Instruction | None:
     assert a is not None
     assert b is not None
     element = scalar_of(a)
-    found = {F16: _HALF, BF16: _BFLOAT}.get(element)
+    found = _BY_TYPE.get(element)
     if element == F32 and op.attrs.get("input_precision") == "tf32":
         found = _TF32
     (*_, rows, depth), columns = shape_of(a), shape_of(b)[-1]

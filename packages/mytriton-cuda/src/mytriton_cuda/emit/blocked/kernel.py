@@ -37,8 +37,10 @@ from .reductions import buffer_of, plans
 from .tiles import SCALAR, WARP, Layout, Registers
 
 MAX_WARPS = 32
-#: Shared memory a kernel may use without asking for more at launch.
-MAX_SHARED = 48 * 1024
+#: Shared memory a kernel may use without asking for more at launch, and with: what every device that
+#: has the tensor-core instructions grants one thread block.
+PLAIN_SHARED = 48 * 1024
+MAX_SHARED = 99 * 1024
 _LOCALS = ("r", "s", "k", "m", "n", "e", "a", "b", "step", "other", "other_at")
 
 
@@ -68,6 +70,8 @@ class Offset:
 
 class BlockedKernel(Kernel):
     """What renderers see. Text about a block is about the current registers."""
+
+    scalar_layout: Any = SCALAR
 
     def __init__(
         self, function: SSAFunction, warps: int, divisible_by: Mapping[str, int] | None = None
@@ -100,8 +104,24 @@ class BlockedKernel(Kernel):
     def emit_threads(self) -> int:
         return self.threads
 
+    def _shared_bytes(self) -> tuple[int, int]:
+        used = sum(count * size for _, count, size in self._scratch.values())
+        return (used, 0) if used <= PLAIN_SHARED else (0, self._bytes())
+
+    def _bytes(self) -> int:
+        """Shared memory with every buffer at a multiple of 16."""
+        return sum(_rounded(count * size) for _, count, size in self._scratch.values())
+
     def _declarations(self) -> list[str]:
-        found = [f"__shared__ {t} {n}[{c}];" for n, (t, c, _) in sorted(self._scratch.items())]
+        buffers = sorted(self._scratch.items())
+        if self._shared_bytes()[1]:
+            pool, at = self._names.fresh("shared_memory"), 0
+            found = [f"extern __shared__ __align__(16) unsigned char {pool}[];"]
+            for name, (kind, count, size) in buffers:
+                found.append(f"{kind}* {name} = reinterpret_cast<{kind}*>({pool} + {at});")
+                at += _rounded(count * size)
+        else:
+            found = [f"__shared__ __align__(16) {t} {n}[{c}];" for n, (t, c, _) in buffers]
         return found + [f"int {n} = {e};" for n, e in sorted(self._coordinates.items())]
 
     # ------------------------------------------------------------------ operands
@@ -207,6 +227,18 @@ class BlockedKernel(Kernel):
             return ["threadIdx.x == 0"]
         return [f"threadIdx.x < {tile.active}"] if tile.active < tile.total else []
 
+    def in_charge(self, layout: Any, shape: tuple[int, ...]) -> list[str]:
+        return [*self.charged(layout), *self.inside(layout, shape)]
+
+    def places(self, layout: Any, shape: tuple[int, ...]) -> list[str]:
+        return [self.place(layout, axis) for axis in range(len(shape))]
+
+    @contextmanager
+    def every(self, layout: Any, span: Span | None) -> Iterator[None]:
+        self.flush()
+        with self.unrolled("r", layout.count, span), self.registers(layout):
+            yield
+
     def place(self, layout: Layout, axis: int) -> str:
         """The current element's place along an axis of a value."""
         along = layout.axes[axis]
@@ -241,8 +273,8 @@ class BlockedKernel(Kernel):
             self._buffers[buffer] = self._names.fresh(buffer)
         name = self._buffers[buffer]
         most = max(self._scratch.get(name, ("", 0, 0))[1], count)
-        self._scratch[name] = (f"__align__(16) {kind}", most, size)
-        if sum(n * s for _, n, s in self._scratch.values()) > MAX_SHARED:
+        self._scratch[name] = (kind, most, size)
+        if self._bytes() > MAX_SHARED:
             raise UnsupportedFeature(
                 f"limit.shared>{MAX_SHARED}", "a large reduction or matrix product"
             )
@@ -391,6 +423,11 @@ class BlockedKernel(Kernel):
         for name, layout, text in texts:
             self.assign(name, layout, text, span)
         self.flush()
+
+
+def _rounded(size: int) -> int:
+    """A number of bytes, up to a multiple of 16."""
+    return -(-size // 16) * 16
 
 
 def _factor(text: str) -> str:

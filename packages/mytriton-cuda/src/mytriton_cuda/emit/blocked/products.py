@@ -157,7 +157,10 @@ def _element(k: BlockedKernel, found: Instruction, text: str, operand: SSAOperan
     """An element as the instruction takes it."""
     if found.name == "mma_tf32":
         return k.helpers.call("to_tf32", text)
-    return to_memory(text, scalar_of(operand_type(operand)), k.helpers)  # type: ignore[arg-type]
+    if found.name == "mma_f16":
+        return k.helpers.call("float_to_half", text)
+    ty = scalar_of(operand_type(operand))  # type: ignore[arg-type]
+    return to_memory(text, ty, k.helpers) if ty.is_floating() else f"({found.kind}){text}"
 
 
 def _sums_of_fragments(

@@ -1,0 +1,64 @@
+"""Copies of blocks whose lanes follow one another along another axis than the last.
+
+Squares of lanes are computed along the axis that is contiguous in memory, turned in registers, and
+written in rows: a gather would fetch every element for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import mytriton.plugin_api as mt
+
+from .builder import Builder, Val
+from .plan import Group
+from .tile import vector_axis
+from .visit import visit
+
+if TYPE_CHECKING:
+    from .emitter import Emitter
+
+
+def other_axis(e: Emitter, group: Group) -> int | None:
+    """The axis to compute along, where that is not the last one."""
+    if len(group.roots) != 1 or group.roots[0].kind not in ("keep", "put"):
+        return None
+    last = vector_axis(group.shape)
+    found: set[int] = set()
+    for value, amap in visit(e.planner, group):
+        item = e.makers.get(value.id)
+        if value.id in e.buffers or not isinstance(item, mt.SSAOp) or item.opcode != "load":
+            continue
+        form = e.affine.of(item.operands[0])
+        if form is None:
+            return None
+        for stride, axis in zip(form.strides, amap):
+            if stride == 1 and axis is not None:
+                found.add(axis)
+    if len(found) != 1 or last in found:
+        return None
+    return found.pop()
+
+
+def square(b: Builder, rows: Sequence[Val]) -> list[Val]:
+    """The columns of a square of lanes. At distance ``d``, the blocks beside the diagonal change
+    places, of every square twice as large."""
+    found, size = list(rows), len(rows)
+    distance = 1
+    while distance < size:
+        upper = [l if not l & distance else size + l - distance for l in range(size)]  # noqa: E741
+        lower = [l + distance if not l & distance else size + l for l in range(size)]  # noqa: E741
+        after = list(found)
+        for i in range(size):
+            if not i & distance:
+                x, y = found[i], found[i + distance]
+                after[i], after[i + distance] = _shuffle(b, x, y, upper), _shuffle(b, x, y, lower)
+        found = after
+        distance *= 2
+    return found
+
+
+def _shuffle(b: Builder, x: Val, y: Val, picks: Sequence[int]) -> Val:
+    text = f"vector.shuffle {x.name}, {y.name} [{', '.join(map(str, picks))}] : {x.type}, {y.type}"
+    return b.emit(text, x.kind, len(picks), (x, y))

@@ -29,7 +29,7 @@ from mytriton.verify import verify
 
 REFERENCE_ADD = 0.31e-6
 
-HEAD = '''\
+HEAD = """\
 import mytriton as triton
 import mytriton.language as tl
 
@@ -50,7 +50,7 @@ def kernel(x_ptr, y_ptr, out_ptr, n, rows, stride, eps, BLOCK: tl.constexpr, FAS
     acc = tl.zeros((BLOCK,), dtype=tl.float32)
     v0 = tl.load(x_ptr + offs, mask=mask, other=0.0)
     v1 = tl.load(y_ptr + offs, mask=mask, other=0.0)
-'''
+"""
 
 #: A round of statements; ``{a}`` and ``{b}`` are earlier values, ``{v}`` is the next.
 ROUND = """\
@@ -114,6 +114,7 @@ def request(kernel: object) -> Request:
 
 def stages(kernel, wanted: Request) -> dict[str, float]:
     """Seconds of each stage, in one go."""
+    kernel.source._spans.clear()  # as for a kernel never seen before
     clock = time.process_time  # of other processes nothing is to be seen
     start = clock()
     traced = trace(kernel.source, wanted)

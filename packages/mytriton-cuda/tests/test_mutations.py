@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from test_blocked import add, normalised, running, two_sizes
+from test_matmul import matmul
 
+import mytriton as triton
+import mytriton.language as tl
 from mytriton_cuda import mapping
 from mytriton_cuda.launch import compile_source
 
@@ -56,8 +59,35 @@ def memory_case() -> tuple[Any, ...]:
     return two_sizes, arguments, 1, {"out": total, "small": total[:32]}
 
 
+def product_case() -> tuple[Any, ...]:
+    x = RNG.integers(-4, 5, (33, 33)).astype(np.float16)
+    y, out = RNG.integers(-4, 5, (33, 30)).astype(np.float16), np.zeros((33, 30), np.float32)
+    arguments = dict(x=x, y=y, out=out, m=33, n=30, depth=33, M=32, N=32, K=16, RELU=False)
+    return matmul, arguments, 2, {"out": x.astype("f4") @ y.astype("f4")}
+
+
+@triton.jit
+def until(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i))
+    while tl.load(out + BLOCK - 1) < 100.0:
+        v = tl.load(out + i)
+        if tl.load(out) < 50.0:
+            v += 7.0
+        tl.store(out + i, v + 5.0)
+
+
+def branch_case() -> tuple[Any, ...]:
+    x, out = np.arange(256, dtype=np.float32) - 256, np.zeros(256, np.float32)
+    v = x.copy()
+    while v[-1] < 100:
+        v += 12 if v[0] < 50 else 5
+    return until, dict(x=x, out=out, BLOCK=256), 1, {"out": v}
+
+
 CASES: dict[str, Callable[[], tuple[Any, ...]]] = {
     "add": add_case, "tile": tile_case, "loop": loop_case, "memory": memory_case,
+    "product": product_case, "branch": branch_case,
 }  # fmt: skip
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from mytriton.plugin_api import BackendInfo, capability_table
 
 _OPERATIONS = (
-    "program_id", "num_programs", "arange", "expand_dims", "broadcast", "trans", "zeros", "full", "empty",
-    "add", "sub", "mul", "div", "rem", "neg", "abs", "fma", "and", "or", "xor", "not", "shl", "shr", "umulhi",
-    "cmp_lt", "cmp_le", "cmp_gt", "cmp_ge", "cmp_eq", "cmp_ne", "maximum", "minimum", "select", "cast", "bitcast",
-    "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh", "erf", "floor", "ceil", "trunc", "rint",
-    "dot", "addptr", "load", "store", "device_print", "device_assert",
+    "program_id", "num_programs", "arange", "expand_dims", "broadcast", "trans", "zeros", "full",
+    "empty", "add", "sub", "mul", "div", "rem", "neg", "abs", "fma", "and", "or", "xor", "not", "shl",
+    "shr", "umulhi", "cmp_lt", "cmp_le", "cmp_gt", "cmp_ge", "cmp_eq", "cmp_ne", "maximum", "minimum",
+    "select", "cast", "bitcast", "exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "tanh",
+    "erf", "floor", "ceil", "trunc", "rint", "dot", "addptr", "load", "store", "device_print",
+    "device_assert",
 )  # fmt: skip
 _REDUCTIONS = ("sum", "max", "min", "xor_sum", "argmax", "argmin", "custom")
 _DTYPES = (
-    "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "f8e4nv", "f8e5",
+    "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "f8e4nv",
+    "f8e5",
 )  # fmt: skip
 
 INFO = BackendInfo(

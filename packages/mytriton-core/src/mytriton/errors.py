@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Span:
-    """A region of the user's source. Lines count from 1, columns from 1 (as editors do)."""
+    """A region of the user's source. Lines count from 1, columns from 1 (as editors do). Nobody changes
+    one; it is not frozen because a trace makes thousands, and that would double their cost."""
 
     filename: str
     line: int

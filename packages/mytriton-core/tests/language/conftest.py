@@ -67,9 +67,7 @@ def refused(module_from):
 
     def message(expression, **arguments):
         params = ", ".join(arguments)
-        kernel = module_from(
-            f"{HEAD}@triton.jit\ndef kernel({params}):\n    {expression}\n"
-        ).kernel
+        kernel = module_from(f"{HEAD}@triton.jit\ndef kernel({params}):\n    {expression}\n").kernel
         with pytest.raises(TypeError) as caught:
             kernel.trace(*arguments.values())
         return caught.value.message

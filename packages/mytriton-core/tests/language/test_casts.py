@@ -137,10 +137,19 @@ def test_scalars_and_literals_convert(evaluate):
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("n.to(tl.float32, bitcast=True) + n.to(tl.int64, bitcast=True)", "bitcast: i32 has 32 bits and i64"),
-        ("n.to(tl.int64, fp_downcast_rounding='rtz')", "fp_downcast_rounding is only for a float that gets"),
+        (
+            "n.to(tl.float32, bitcast=True) + n.to(tl.int64, bitcast=True)",
+            "bitcast: i32 has 32 bits and i64",
+        ),
+        (
+            "n.to(tl.int64, fp_downcast_rounding='rtz')",
+            "fp_downcast_rounding is only for a float that gets",
+        ),
         ("f.to(tl.float16, fp_downcast_rounding='up')", "must be one of 'rtne', 'rtz', got 'up'"),
-        ("n.to(tl.float8e4b8)", "cast: float8e4b8 is not supported; use tl.float8e4nv or tl.float8e5"),
+        (
+            "n.to(tl.float8e4b8)",
+            "cast: float8e4b8 is not supported; use tl.float8e4nv or tl.float8e5",
+        ),
         ("n.to(tl.pointer_type(tl.float32))", "casts to pointers are not supported yet"),
         ("p.to(tl.int64)", "casts of pointers are not supported yet, got ptr<f32>"),
         ("n.to('float32')", "the dtype must be a dtype such as tl.float32, got 'float32'"),

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from mytriton.ir.builder import Builder
-
 
 def test_promises_are_identities(evaluate):
     x = np.arange(8, dtype=np.int32)
@@ -35,24 +33,10 @@ def test_statements_that_do_nothing(module_from):
 
 def test_device_assert_is_an_operation_when_debugging(module_from):
     module = module_from(
-        "@triton.jit\ndef kernel(x):\n"
+        "@triton.jit(debug=True)\ndef kernel(x):\n"
         "    i = tl.arange(0, 4)\n    tl.device_assert(tl.load(x + i) > 0, 'positive', mask=i < 3)\n"
     )
-
-    class Debugging(Builder):
-        def __init__(self):
-            super().__init__()
-            self.debug = True
-
-    import mytriton.frontend.trace as trace
-
-    before = trace.Builder
-    trace.Builder = Debugging
-    try:
-        ops = module.kernel.trace(np.zeros(4, np.float32)).ops
-    finally:
-        trace.Builder = before
-    (node,) = ops
+    (node,) = module.kernel.trace(np.zeros(4, np.float32)).ops
     assert node.opcode == "device_assert"
     assert node.attrs == {"message": "positive"}
     assert [str(o.type) for o in node.operands] == ["vector<4 x bool>"] * 2
@@ -92,7 +76,10 @@ def test_static_print(module_from, capsys):
     [
         ("tl.static_assert(1 > 2)", "static_assert failed"),
         ("tl.static_assert(1 > 2, 'one is ' + 'less')", "static_assert failed: one is less"),
-        ("tl.static_assert(n > 2)", "static_assert needs a compile-time condition, got a runtime value of"),
+        (
+            "tl.static_assert(n > 2)",
+            "static_assert needs a compile-time condition, got a runtime value of",
+        ),
         ("tl.multiple_of(n, n)", "the value of multiple_of must be a compile-time int"),
         ("tl.assume('x')", "assume needs a condition, got 'x'"),
         ("tl.device_assert('x')", "device_assert needs a condition, got 'x'"),

@@ -83,7 +83,9 @@ def test_functions_of_two_numbers(name, dtype, evaluate):
     got, ty = evaluate(f"libdevice.{name}(x, y)", x=x, y=y)
     want = meaning(x.astype(np.float64), y.astype(np.float64))
     assert got.dtype == dtype
-    np.testing.assert_allclose(got, want.astype(dtype), rtol=6e-8 if dtype == np.float32 else tolerance)
+    np.testing.assert_allclose(
+        got, want.astype(dtype), rtol=6e-8 if dtype == np.float32 else tolerance
+    )
 
 
 SPECIAL = {
@@ -121,7 +123,24 @@ def test_special_values_are_those_of_c(name, evaluate):
 
 
 def test_the_special_cases_of_pow(evaluate):
-    values = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, INF, -INF, NAN, 3.0, -3.0, 1e30, -1e30, 7.5]
+    values = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        2.0,
+        -2.0,
+        0.5,
+        -0.5,
+        INF,
+        -INF,
+        NAN,
+        3.0,
+        -3.0,
+        1e30,
+        -1e30,
+        7.5,
+    ]
     x = np.repeat(np.array(values), 16)
     y = np.tile(np.array(values), 16)
     got, _ = evaluate("libdevice.pow(x, y)", x=x, y=y)
@@ -181,7 +200,9 @@ def test_16_bit_floats_compute_in_more_and_round_back(name, evaluate):
 
 def test_ldexp_scales_exactly(evaluate):
     x = RNG.uniform(1, 2, 16)
-    n = np.array([0, 1, -1, 5, -5, 1023, -1022, -1074, 2000, -2000, 52, -52, 100, -100, 3, 7], np.int32)
+    n = np.array(
+        [0, 1, -1, 5, -5, 1023, -1022, -1074, 2000, -2000, 52, -52, 100, -100, 3, 7], np.int32
+    )
     got, _ = evaluate("libdevice.ldexp(x, n)", x=x, n=n)
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(got, np.ldexp(x, n))
@@ -213,7 +234,10 @@ INTEGERS = [np.int32, np.uint32, np.int64, np.uint64]
 def test_bits_of_integers(dtype, evaluate):
     width = np.dtype(dtype).itemsize * 8
     info = np.iinfo(dtype)
-    x = RNG.integers(info.min, info.max, 64, dtype, endpoint=True) >> np.arange(64).astype(dtype) % width
+    x = (
+        RNG.integers(info.min, info.max, 64, dtype, endpoint=True)
+        >> np.arange(64).astype(dtype) % width
+    )
     x[:6] = [0, 1, info.max, info.min, 8, 6]
     bits = [int(v) & ((1 << width) - 1) for v in x]
     want = {
@@ -265,7 +289,9 @@ def test_conversions_by_name(evaluate):
         assert ty == "vector<4 x i32>"
         np.testing.assert_array_equal(got, want)
     np.testing.assert_array_equal(evaluate("libdevice.float_as_int(x)", x=x)[0], x.view(np.int32))
-    np.testing.assert_array_equal(evaluate("libdevice.llrint(x)", x=x)[0], np.rint(x).astype(np.int64))
+    np.testing.assert_array_equal(
+        evaluate("libdevice.llrint(x)", x=x)[0], np.rint(x).astype(np.int64)
+    )
     np.testing.assert_array_equal(evaluate("libdevice.llround(x)", x=x)[0], [2, -2, 3, -3])
     wide = np.array([1 + 2**-24 + 2**-40, -1 - 2**-24 - 2**-40])
     np.testing.assert_array_equal(evaluate("libdevice.double2float_rz(x)", x=wide)[0], [1, -1])

@@ -9,7 +9,10 @@ RNG = np.random.default_rng(9)
 def operands(dtype, *batch):
     if dtype in ("int8", "uint8"):
         low = -128 if dtype == "int8" else 0
-        return (RNG.integers(low, low + 256, s).astype(dtype) for s in ((*batch, 16, 32), (*batch, 32, 8)))
+        return (
+            RNG.integers(low, low + 256, s).astype(dtype)
+            for s in ((*batch, 16, 32), (*batch, 32, 8))
+        )
     return (RNG.normal(size=s).astype(dtype) for s in ((*batch, 16, 32), (*batch, 32, 8)))
 
 
@@ -53,7 +56,9 @@ def test_a_half_result_where_it_is_asked_for(evaluate):
     a, b = operands("float16")
     got, ty = evaluate("tl.dot(a, b, out_dtype=tl.float16)", a=a, b=b)
     assert ty == "block<16x8 x f16>"
-    np.testing.assert_allclose(got, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-2, atol=1e-2)
+    np.testing.assert_allclose(
+        got, a.astype(np.float64) @ b.astype(np.float64), rtol=1e-2, atol=1e-2
+    )
     c = np.ones((16, 8), np.float16)
     assert evaluate("tl.dot(a, b, c)", a=a, b=b, c=c)[1] == "block<16x8 x f16>"
 
@@ -70,13 +75,25 @@ def test_transposed_operands(evaluate):
         ("tl.dot(x, n)", "dot needs blocks, got i32"),
         ("tl.dot(x, x[:, None, :])", "dot needs blocks of shapes (M, K) and (K, N)"),
         ("tl.dot(x, tl.zeros((8, 16), tl.float32))", "block<16x16 x f32> and block<8x16 x f32>"),
-        ("tl.dot(x, h)", "dot needs operands of one type, got f32 and f16; convert one with .to(...)"),
+        (
+            "tl.dot(x, h)",
+            "dot needs operands of one type, got f32 and f16; convert one with .to(...)",
+        ),
         ("tl.dot(x.to(tl.int32), x.to(tl.int32))", "dot takes floats and 8-bit integers, got i32"),
         ("tl.dot(x, x, h)", "dot: the accumulator is block<16x16 x f16> but the product is"),
         ("tl.dot(h, h, acc=1.0)", "dot: the accumulator must be a block, got 1.0"),
-        ("tl.dot(x, x, out_dtype=tl.bfloat16)", "dot of f32 cannot give bf16; out_dtype must be f32"),
-        ("tl.dot(x, x, input_precision='fast')", "input_precision must be one of tf32, tf32x3, ieee"),
-        ("tl.dot(x, x, input_precision='tf32', allow_tf32=True)", "input_precision or allow_tf32, not both"),
+        (
+            "tl.dot(x, x, out_dtype=tl.bfloat16)",
+            "dot of f32 cannot give bf16; out_dtype must be f32",
+        ),
+        (
+            "tl.dot(x, x, input_precision='fast')",
+            "input_precision must be one of tf32, tf32x3, ieee",
+        ),
+        (
+            "tl.dot(x, x, input_precision='tf32', allow_tf32=True)",
+            "input_precision or allow_tf32, not both",
+        ),
         ("tl.dot(x, x, allow_tf32=n)", "dot: allow_tf32 must be a compile-time bool, got i32"),
         ("tl.dot_scaled(x, None, 'e2m1', x, None, 'e2m1')", "has no 'dot_scaled' yet"),
     ],

@@ -6,7 +6,9 @@ import pytest
 
 def run(module_from, body, *arrays):
     names = ", ".join(f"p{k}" for k in range(len(arrays)))
-    kernel = module_from(f"@triton.jit\ndef kernel({names}):\n    i = tl.arange(0, 8)\n{body}").kernel
+    kernel = module_from(
+        f"@triton.jit\ndef kernel({names}):\n    i = tl.arange(0, 8)\n{body}"
+    ).kernel
     kernel.with_backend("interpreter")[(1,)](*arrays)
 
 
@@ -31,7 +33,9 @@ def test_other_may_be_a_block(module_from):
     np.testing.assert_array_equal(out, np.where(np.arange(8) % 2 == 0, x, -np.arange(8)))
 
 
-@pytest.mark.parametrize("mask", ["i & 1", "(i & 1).to(tl.int8)", "(i & 1).to(tl.uint64)", "i % 2 != 0"])
+@pytest.mark.parametrize(
+    "mask", ["i & 1", "(i & 1).to(tl.int8)", "(i & 1).to(tl.uint64)", "i % 2 != 0"]
+)
 def test_an_integer_mask_holds_where_it_is_not_zero(mask, module_from):
     x, out = np.arange(8.0), np.zeros(8)
     body = f"    m = {mask}\n    tl.store(p1 + i, tl.load(p0 + i, mask=m, other=9), mask=m)\n"
@@ -41,9 +45,19 @@ def test_an_integer_mask_holds_where_it_is_not_zero(mask, module_from):
 
 def test_masks_known_at_compile_time(module_from):
     x, out = np.arange(8.0) + 1, np.zeros(8)
-    run(module_from, "    tl.store(p1 + i, tl.load(p0 + i, mask=False, other=3), mask=True)\n", x, out)
+    run(
+        module_from,
+        "    tl.store(p1 + i, tl.load(p0 + i, mask=False, other=3), mask=True)\n",
+        x,
+        out,
+    )
     np.testing.assert_array_equal(out, [3] * 8)
-    run(module_from, "    tl.store(p1 + i, tl.load(p0 + i, mask=None, other=None), mask=0)\n", x, out)
+    run(
+        module_from,
+        "    tl.store(p1 + i, tl.load(p0 + i, mask=None, other=None), mask=0)\n",
+        x,
+        out,
+    )
     np.testing.assert_array_equal(out, [3] * 8)
 
 
@@ -104,17 +118,29 @@ def test_bools_are_one_byte_in_memory(module_from):
         ("tl.load(p, mask=f)", "the mask must be a bool or a block of bools, got f32"),
         ("tl.load(p, mask=p)", "the mask must be a bool or a block of bools, got ptr<f32>"),
         ("tl.load(p, mask='x')", "the mask must be a bool or a block of bools, got 'x'"),
-        ("tl.load(p, mask=tl.arange(0, 4) < 2)", "load: the mask (vector<4 x bool>) does not broadcast"),
-        ("tl.load(p + tl.arange(0, 4), tl.arange(0, 8) < 2)", "shapes (4,) and (8,) do not broadcast"),
+        (
+            "tl.load(p, mask=tl.arange(0, 4) < 2)",
+            "load: the mask (vector<4 x bool>) does not broadcast",
+        ),
+        (
+            "tl.load(p + tl.arange(0, 4), tl.arange(0, 8) < 2)",
+            "shapes (4,) and (8,) do not broadcast",
+        ),
         ("tl.store(p, tl.arange(0, 4))", "store: the value (vector<4 x f32>) does not broadcast"),
         ("tl.store(p + tl.arange(0, 4), 1.0, tl.arange(0, 4)[:, None] < 1)", "store: the mask"),
         ("tl.load(p, boundary_check=(0,))", "load: boundary_check needs a block pointer"),
         ("tl.load(p, padding_option='zero')", "load: padding_option needs a block pointer"),
         ("tl.store(p, 1.0, boundary_check=(0, 1))", "store: boundary_check needs a block pointer"),
-        ("tl.load(p, cache_modifier='.xx')", "load: cache_modifier must be one of '', '.ca', '.cg'"),
+        (
+            "tl.load(p, cache_modifier='.xx')",
+            "load: cache_modifier must be one of '', '.ca', '.cg'",
+        ),
         ("tl.store(p, 1.0, eviction_policy='last')", "store: eviction_policy must be one of"),
         ("tl.load(p, volatile=n)", "load: volatile must be a compile-time bool, got i32"),
-        ("tl.make_block_ptr(p)", "has no 'make_block_ptr' yet: it is not supported; compute the pointers"),
+        (
+            "tl.make_block_ptr(p)",
+            "has no 'make_block_ptr' yet: it is not supported; compute the pointers",
+        ),
         ("tl.atomic_add(p, 1.0)", "has no 'atomic_add' yet: it is not supported"),
     ],
 )

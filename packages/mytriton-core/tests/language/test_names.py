@@ -61,7 +61,9 @@ def test_types_of_pointers_and_blocks():
 @pytest.mark.parametrize("width", [1, 8, 16, 32, 64])
 def test_integer_types_by_width(width):
     assert tl.get_int_dtype(width, signed=True) == getattr(tl, f"int{width}")
-    assert tl.get_int_dtype(bitwidth=width, signed=False) == getattr(tl, f"{'u' * (width > 1)}int{width}")
+    assert tl.get_int_dtype(bitwidth=width, signed=False) == getattr(
+        tl, f"{'u' * (width > 1)}int{width}"
+    )
 
 
 def test_no_integer_type_has_12_bits():
@@ -140,6 +142,6 @@ def test_importing_the_language_loads_no_numpy():
 
 def test_unknown_names():
     with pytest.raises(AttributeError, match="module 'mytriton.language' has no attribute 'sotre'"):
-        tl.sotre  # noqa: B018
+        tl.sotre
     with pytest.raises(AttributeError, match="has no 'sort' yet: it is not supported"):
-        tl.sort  # noqa: B018
+        tl.sort

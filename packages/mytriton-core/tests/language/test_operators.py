@@ -221,7 +221,10 @@ def test_a_python_number_is_weak(name, module_from):
         ("n + 2**40", "the integer 1099511627776 does not fit in i32"),
         ("u - (-1)", "the integer -1 does not fit in u32"),
         ("u < -1", "the integer -1 does not fit in u32"),
-        ("p - p", "sub: cannot combine ptr<f32> and ptr<f32>; pointers cannot be added, subtracted or"),
+        (
+            "p - p",
+            "sub: cannot combine ptr<f32> and ptr<f32>; pointers cannot be added, subtracted or",
+        ),
         ("p < p", "cmp_lt: cannot combine ptr<f32> and ptr<f32>; pointers cannot be"),
         ("p == 0", "cmp_eq: cannot combine ptr<f32> and 0 (int); only ptr + offset"),
         ("p * 2", "mul: cannot combine ptr<f32> and 2"),
@@ -233,8 +236,7 @@ def test_a_python_number_is_weak(name, module_from):
 )
 def test_refusals(expression, message, module_from):
     kernel = module_from(
-        "@triton.jit\ndef kernel(p, n, f):\n    u = n.to(tl.uint32)\n"
-        f"    {expression}\n"
+        f"@triton.jit\ndef kernel(p, n, f):\n    u = n.to(tl.uint32)\n    {expression}\n"
     ).kernel
     with pytest.raises(TypeError) as caught:
         kernel.trace(np.zeros(4, np.float32), 3, 1.5)

@@ -62,12 +62,17 @@ def test_extrema_and_nan(name, evaluate):
 
 def test_extrema_without_nan_keep_the_promoted_type(evaluate):
     x = np.array([1, -1], np.float16)
-    assert evaluate("tl.maximum(x, 0, propagate_nan=tl.PropagateNan.NONE)", x=x)[1] == "vector<2 x f16>"
+    assert (
+        evaluate("tl.maximum(x, 0, propagate_nan=tl.PropagateNan.NONE)", x=x)[1]
+        == "vector<2 x f16>"
+    )
     got, ty = evaluate("tl.minimum(x, s, propagate_nan=tl.PropagateNan.NONE)", x=x, s=0.5)
     assert ty == "vector<2 x f32>"
     np.testing.assert_array_equal(got, [0.5, -1])
     ints = np.array([1, -1], np.int8)
-    assert evaluate("tl.maximum(x, 0, propagate_nan=tl.PropagateNan.NONE)", x=ints)[1].endswith("i8>")
+    assert evaluate("tl.maximum(x, 0, propagate_nan=tl.PropagateNan.NONE)", x=ints)[1].endswith(
+        "i8>"
+    )
 
 
 def test_clamp(evaluate):
@@ -138,6 +143,7 @@ def test_named_arithmetic(evaluate):
     [
         ("tl.cdiv(n, 4)", 3, "i32"), ("tl.cdiv(n, K)", 3, "i32"), ("tl.cdiv(K, n)", 1, "i32"),
         ("n.cdiv(3)", 3, "i32"), ("tl.cdiv(n, n)", 1, "i32"), ("tl.cdiv(n.to(tl.int64), 5)", 2, "i64"),
+        ("tl.standard._log2(K) + tl.standard._log2(tl.arange(0, 5).numel)", 4, "i32"),
         ("tl.zeros((tl.cdiv(K, 3) * 2,), tl.int32).numel", 4, "i32"),
     ],
 )  # fmt: skip
@@ -149,7 +155,8 @@ def test_swizzle2d_walks_bands_of_rows(evaluate):
     rows, cols, band = 5, 4, 2
     for part in (0, 1):
         got, _ = evaluate(
-            f"tl.swizzle2d(tl.arange(0, 5)[:, None], tl.arange(0, 4)[None, :], n, 4, {band})[{part}]", n=rows
+            f"tl.swizzle2d(tl.arange(0, 5)[:, None], tl.arange(0, 4)[None, :], n, 4, {band})[{part}]",
+            n=rows,
         )
         want = np.empty((rows, cols), int)
         place = iter(np.ndindex(rows, cols))
@@ -179,9 +186,15 @@ def test_grid(module_from):
         ("tl.sigmoid(n)", "exp needs a floating-point operand, got i32"),
         ("tl.exp(p)", "exp: the operand must be a number, got ptr<f32>"),
         ("tl.exp('x')", "a number or a runtime value is needed here, got 'x'"),
-        ("tl.where(p, n, n)", "where: pointers cannot be selected, got ptr<f32>; select their offsets"),
+        (
+            "tl.where(p, n, n)",
+            "where: pointers cannot be selected, got ptr<f32>; select their offsets",
+        ),
         ("tl.where(n > 0, p, p)", "where: pointers cannot be selected"),
-        ("tl.maximum(n, n, propagate_nan=True)", "propagate_nan must be tl.PropagateNan.ALL or NONE"),
+        (
+            "tl.maximum(n, n, propagate_nan=True)",
+            "propagate_nan must be tl.PropagateNan.ALL or NONE",
+        ),
         ("tl.fma(n, n, n)", "fma needs floating-point operands, got i32"),
         ("tl.umulhi(n * 1.0, n)", "umulhi needs integers or bools"),
         ("tl.umulhi(n.to(tl.int8), 1)", "umulhi needs 32- or 64-bit integers"),

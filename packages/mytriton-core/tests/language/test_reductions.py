@@ -12,7 +12,9 @@ INTS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"
 def sample(dtype, shape=SHAPE):
     if dtype == "bool":
         return RNG.integers(0, 2, shape).astype(bool)
-    return RNG.permutation(np.prod(shape)).reshape(shape).astype(dtype) - (0 if dtype[0] == "u" else 20)
+    return RNG.permutation(np.prod(shape)).reshape(shape).astype(dtype) - (
+        0 if dtype[0] == "u" else 20
+    )
 
 
 def arguments(axis, keep):
@@ -62,7 +64,9 @@ def test_of_equals_the_first(evaluate):
 
 
 def test_nan_is_ignored_unless_all_are(evaluate):
-    x = np.array([[np.nan, 3, 1, np.nan], [np.nan] * 4, [1, np.nan, 2, -1], [0, 0, 0, 0]], np.float32)
+    x = np.array(
+        [[np.nan, 3, 1, np.nan], [np.nan] * 4, [1, np.nan, 2, -1], [0, 0, 0, 0]], np.float32
+    )
     np.testing.assert_array_equal(evaluate("tl.max(x, 1)", x=x)[0], [3, np.nan, 2, 0])
     np.testing.assert_array_equal(evaluate("tl.min(x, 1)", x=x)[0], [1, np.nan, -1, 0])
     np.testing.assert_array_equal(evaluate("tl.argmax(x, 1)", x=x)[0], [1, 0, 2, 0])
@@ -140,10 +144,16 @@ def test_softmax(dim, evaluate):
         ("tl.sum(b, keep_dims=n)", "sum: keep_dims must be a compile-time bool, got i32"),
         ("tl.sum(b, dtype=int)", "sum: the dtype must be a dtype such as tl.float32"),
         ("tl.xor_sum(b * 1.0)", "xor_sum needs integers or bools, got vector<4 x f32>"),
-        ("tl.max(tl.arange(0, 3))", "max needs a power-of-two extent, got 3 (axis 0 of vector<3 x i32>)"),
+        (
+            "tl.max(tl.arange(0, 3))",
+            "max needs a power-of-two extent, got 3 (axis 0 of vector<3 x i32>)",
+        ),
         ("tl.softmax(n)", "softmax needs a block, got i32"),
         ("tl.softmax(b)", "exp needs a floating-point operand, got vector<4 x i32>"),
-        ("tl.sum(tl.zeros((4,), tl.float8e5))", "only lives in memory; convert with .to(tl.float32)"),
+        (
+            "tl.sum(tl.zeros((4,), tl.float8e5))",
+            "only lives in memory; convert with .to(tl.float32)",
+        ),
     ],
 )
 def test_refusals(expression, message, module_from):

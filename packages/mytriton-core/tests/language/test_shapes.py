@@ -70,7 +70,12 @@ def test_values(expression, want, evaluate):
 
 
 def test_constructors_have_the_dtype_asked_for(evaluate):
-    for name, short in {"int1": "bool", "uint8": "u8", "bfloat16": "bf16", "float64": "f64"}.items():
+    for name, short in {
+        "int1": "bool",
+        "uint8": "u8",
+        "bfloat16": "bf16",
+        "float64": "f64",
+    }.items():
         for form in (f"tl.zeros((2,), tl.{name})", f"tl.full((2,), 1, tl.{name})"):
             assert evaluate(form)[1] == f"vector<2 x {short}>"
         assert evaluate(f"tl.zeros((), tl.{name})")[1] == short
@@ -108,22 +113,43 @@ def test_pointers_carried_round_a_loop_have_shapes(module_from):
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("tl.zeros((0,), tl.float32)", "zeros: the shape must be a positive int or a tuple or list of"),
-        ("tl.zeros((n,), tl.float32)", "compile-time ints, got a runtime value of i32"),
-        ("tl.zeros((4,), float)", "zeros: the dtype must be a dtype such as tl.float32, got <class"),
-        ("tl.full((4,), b, tl.int32)", "full: the fill value must be a scalar, got vector<4 x i32>"),
+        (
+            "tl.zeros((0,), tl.float32)",
+            "zeros: the shape must be a positive int or a tuple or list of",
+        ),
+        ("tl.zeros((n,), tl.float32)", "compile-time ints, got i32"),
+        (
+            "tl.zeros((4,), float)",
+            "zeros: the dtype must be a dtype such as tl.float32, got <class",
+        ),
+        (
+            "tl.full((4,), b, tl.int32)",
+            "full: the fill value must be a scalar, got vector<4 x i32>",
+        ),
         ("tl.full((4,), 300, tl.int8)", "the integer 300 does not fit in i8"),
         ("tl.zeros((2048, 1024), tl.int8)", "has 2097152 elements, more than 1048576"),
-        ("tl.arange(0, n)", "the end of arange must be a compile-time int, got a runtime value of i32"),
+        (
+            "tl.arange(0, n)",
+            "the end of arange must be a compile-time int, got a runtime value of i32",
+        ),
         ("tl.arange(0, 4.0)", "the end of arange must be an int, got 4.0 (float)"),
         ("tl.broadcast_to(b, (2, 2))", "shapes (4,) and (2, 2) do not broadcast"),
-        ("tl.broadcast_to(b, (1,))", "broadcast: vector<4 x i32> does not broadcast to the shape (1,)"),
+        (
+            "tl.broadcast_to(b, (1,))",
+            "broadcast: vector<4 x i32> does not broadcast to the shape (1,)",
+        ),
         ("tl.broadcast(b, tl.arange(0, 2))", "shapes (4,) and (2,) do not broadcast"),
-        ("tl.expand_dims(b, 2)", "expand_dims: the axis must be from -2 to 1 for vector<4 x i32>, got 2"),
+        (
+            "tl.expand_dims(b, 2)",
+            "expand_dims: the axis must be from -2 to 1 for vector<4 x i32>, got 2",
+        ),
         ("tl.expand_dims(b, (0, 0))", "expand_dims: axis (0, 0) names a position twice"),
         ("tl.expand_dims(b, n)", "the axis of expand_dims must be a compile-time int"),
         ("tl.trans(b)", "trans needs a block of rank 2 or more, got vector<4 x i32>"),
-        ("tl.permute(b[None, :], 0, 0)", "permute: the order must name each axis of block<1x4 x i32> once"),
+        (
+            "tl.permute(b[None, :], 0, 0)",
+            "permute: the order must name each axis of block<1x4 x i32> once",
+        ),
         ("tl.trans(n)", "trans needs a block, got i32"),
         ("b[1]", "a block takes only ':' and None as subscripts"),
         ("b[:, :]", "the subscript has 2 ':' but vector<4 x i32> has 1 axes"),

@@ -412,6 +412,22 @@ class TestStacking:
         assert isinstance(kernel.fn, triton.JITFunction)
         assert kernel.base_fn is kernel.fn
 
+    def test_the_kernel_inside_can_be_asked(self) -> None:
+        kernel = tuned(blocks(16))
+        text = kernel.emit(
+            x="f32[64]", out="f32[64]", n=64, factor=2.0, BLOCK=32, backend="interpreter"
+        )
+        assert text.startswith("kernel scale(x: ptr<f32>, out: ptr<f32>, n: i32, factor: f32) {")
+        assert kernel.src.startswith("def scale(")
+        with pytest.raises(
+            AttributeError, match="'Autotuner' object has no attribute 'frobnicate'"
+        ):
+            kernel.frobnicate
+
+    def test_a_call_without_a_grid(self) -> None:
+        with pytest.raises(TypeError, match=r"launched with a grid: scale\[grid\]"):
+            tuned(blocks(16))(1, 2)
+
     def test_a_subclass_that_overrides_run_is_asked(self) -> None:
         class Counting(triton.Autotuner):
             runs = 0

@@ -388,3 +388,14 @@ class TestFacts:
         for start in (1, 2):
             kernel[(1,)](out, start, 4)
             assert out[0] == start + 6
+
+
+def test_positional_only_parameters_warm_up(kernel_from: Any) -> None:
+    kernel = kernel_from(
+        "def kernel(out, value, /, *, BLOCK: tl.constexpr = 4):\n"
+        "    tl.store(out + tl.arange(0, BLOCK), value)\n"
+    )
+    kernel.warmup(tl.int32, 3, BLOCK=8, grid=(1,))
+    out = np.zeros(8, np.int32)
+    kernel[(1,)](out, 3, BLOCK=8)
+    assert (out.tolist(), len(kernel.specialisations)) == ([3] * 8, 1)

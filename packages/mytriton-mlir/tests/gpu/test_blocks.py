@@ -214,6 +214,24 @@ store y, %3, none
     assert there["y"][0] == 63
 
 
+def test_a_group_of_one_between_products(both):
+    """The barriers that a reduction stands for are there, however little it has to do."""
+    text, ty, wide = Text(), ScalarType("i8"), ScalarType("i32")
+    a = text.load("a", (8, 8), ty)
+    first = text.op(f"dot {a}, {a}, none {{out_dtype=i32}}", (8, 8), wide)
+    column = text.load("b", (8, 1), wide)
+    place = text.op(f"argmax {column} {{axis=1}}", (8,), wide)
+    small = text.op(f"cast {first} {{dtype=i8}}", (8, 8), ty)
+    second = text.op(f"dot {small}, {a}, none {{out_dtype=i32}}", (8, 8), wide)
+    text.store("c", second, (8, 8), wide)
+    text.store("p", place, (8,), wide)
+    x = np.eye(8, dtype="i1")[::-1].copy()
+    arguments = {"a": x.reshape(-1), "b": np.arange(8, dtype="i4"), "c": np.zeros(64, "i4")}
+    there, _ = both(text.kernel(), {**arguments, "p": np.ones(8, "i4")})
+    np.testing.assert_array_equal(there["c"].reshape(8, 8), x)
+    assert not there["p"].any()
+
+
 def test_a_reduction_inside_of_a_custom_one_is_declined():
     from mytriton.ir.parser import parse
 

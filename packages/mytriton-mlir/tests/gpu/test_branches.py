@@ -257,3 +257,38 @@ def test_assertions(both):
     np.testing.assert_array_equal(there["x"], x + 1)
     with pytest.raises(Exception, match=r"assertion failed\n.*thread \(7,0,0\)"):
         both(ASSERTED, {"x": x, "m": np.ones(64, bool)})
+
+
+PINNED = """
+kernel k(x: ptr<i32>, y: ptr<i32>, n: i32) {
+%0 = arange {start=0, end=64} : vector<64 x i32>
+%1 = addptr x, %0 : vector<64 x ptr<i32>>
+%2 = load %1, none, none : vector<64 x i32>
+%3 = arange {start=0, end=8} : vector<8 x i32>
+%4 = addptr y, %3 : vector<8 x ptr<i32>>
+for %5 in range(0, n, 1) {
+  %6 = addptr y, 50 : ptr<i32>
+  store %6, %5, none
+  %7 = while 0:i32 : i32 {
+    args(%8: i32)
+    %9 = addptr y, %0 : vector<64 x ptr<i32>>
+    store %9, %2, none
+    %10 = cmp_lt %8, 1 : bool
+    yield %10
+  } {
+    args(%11: i32)
+    %12 = add %11, 1 : i32
+    store y, %5, none
+    store %4, 7, none
+    yield %12
+  }
+}
+}
+"""
+
+
+def test_stores_around_a_loop_stay_apart(both):
+    """Merged into one block they made LLVM copy the barrier at the head of the loop."""
+    arguments = {"x": np.arange(64, dtype="i4"), "y": np.zeros(64, "i4"), "n": 2}
+    there, here = both(PINNED, arguments)
+    np.testing.assert_array_equal(there["y"], here["y"])

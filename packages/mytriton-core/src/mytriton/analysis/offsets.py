@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ..ir.registry import lookup
 from ..ir.types import is_pointer, scalar_of
 from ..ir.values import Region, SSAForRange, SSAFunction, SSAItem, SSAOperand, SSAValue, walk
+from .flow import flows
 
 
 def address_only(function: SSAFunction) -> frozenset[int]:
@@ -45,6 +46,12 @@ def address_only(function: SSAFunction) -> frozenset[int]:
     return frozenset(values)
 
 
+def _control(item: SSAItem) -> Iterator[tuple[SSAOperand, tuple[SSAOperand, ...] | None]]:
+    for value, sources, _ in flows(item):
+        yield from ((source, (value,)) for source in sources)
+    yield (item.inputs[0] if item.opcode == "if" else item.regions[0].yields[0]), ()
+
+
 def _defined(item: SSAItem) -> Iterator[SSAValue]:
     yield from item.results
     for region in item.regions:
@@ -62,6 +69,11 @@ def _flows(item: SSAItem) -> Iterator[tuple[SSAOperand, tuple[SSAOperand, ...] |
             yield start, (arg, result)
             yield end, (arg, result)
         return
+    if item.opcode in ("if", "while"):
+        yield from _control(item)
+        return
+    # What enters and leaves any other region is computed with there.
+    yield from ((end, ()) for region in item.regions for end in region.yields)
     definition = lookup(item.opcode)
     names = definition.operands if definition is not None else ()
     passes = definition is not None and definition.pure and not item.regions

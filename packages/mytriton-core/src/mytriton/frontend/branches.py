@@ -282,8 +282,8 @@ def _finish(
     outputs: tuple[list[Node], list[Node]],
 ) -> tuple[LoopResult, ...]:  # fmt: skip
     captures = tuple({**scopes[0].captures, **scopes[1].captures}.values())
-    bodies = [listed(scope) for scope in scopes]
-    item = If(condition.expr, captures, *bodies, tuple(outputs[0]), tuple(outputs[1]))
+    then, other = map(listed, scopes)
+    item = If(condition.expr, captures, then, other, tuple(outputs[0]), tuple(outputs[1]))
     types = [output.type for output in outputs[0]]
     return close_structured(tracer, node, item, types, scopes)
 

@@ -58,9 +58,8 @@ class CalledSource(KernelSource):
     """The source of an inlined function: positions in it remember the call."""
 
     def __init__(self, source: KernelSource, call: Span) -> None:
-        super().__init__(source.function, source.filename, source.lines)
-        self.node = source.parse()
-        self._locals = source.locals()
+        self.function, self.filename, self.lines = source.function, source.filename, source.lines
+        self.node, self._locals, self._ascii = source.parse(), source.locals(), source._ascii
         self.call = call
         self._called: dict[ast.AST, Span] = {}
 

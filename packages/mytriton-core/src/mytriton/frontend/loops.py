@@ -70,10 +70,10 @@ def visit_for(tracer: Tracer, node: ast.For) -> None:
         raise tracer.error("only a simple name is supported as loop target", node)
     head = _head(tracer, node, node.target.id)
     if head.unrolls():
-        items: Sequence[Any] = range(*head.bounds)
+        trips: Sequence[Any] = range(*head.bounds)
         if not head.static:  # the index of a loop that runs is an i32, not a constexpr
-            items = [settle(item) for item in items]
-        unroll(tracer, node, items)
+            trips = [settle(index) for index in trips]
+        unroll(tracer, node, trips)
         return
     types: dict[tuple[str, int], ScalarType] = {}
     for _ in range(RETRIES):
@@ -165,7 +165,7 @@ def unroll(tracer: Tracer, node: ast.For, items: Sequence[Any]) -> None:
     name = node.target.id if isinstance(node.target, ast.Name) else None
     existed, before = name in tracer.env, tracer.env.get(name)  # type: ignore[arg-type]
     inductions = tracer.inductions
-    tracer.inductions = inductions - {name}  # type: ignore[arg-type]
+    tracer.inductions = inductions - {name}
     for value in items:
         if has_returned(tracer) is True:
             break

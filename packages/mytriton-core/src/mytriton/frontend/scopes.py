@@ -31,13 +31,12 @@ def close_structured(
     tracer: Tracer, node: ast.AST, item: Structured, types: Sequence[Type], scopes: Sequence[Any]
 ) -> tuple[LoopResult, ...]:
     """Give ``item`` its results and its place in the program. Its scopes are closed already."""
-    span = tracer.span(node)
-    return place(tracer.builder, item, types, scopes, span)
+    return place(tracer.builder, item, types, scopes, tracer.span(node))
 
 
 def place(
     builder: Any, item: Structured, types: Sequence[Type], scopes: Sequence[Any], span: Any
-) -> Any:
+) -> tuple[LoopResult, ...]:
     results = tuple(LoopResult(item, i) for i in range(len(types)))
     for result, ty in zip(results, types, strict=True):
         builder.leaf(result, ty)

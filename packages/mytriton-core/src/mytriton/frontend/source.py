@@ -30,6 +30,8 @@ class KernelSource:
     node: ast.FunctionDef = field(init=False)
     _spans: dict[ast.AST, Span] = field(default_factory=dict, repr=False)
     _locals: frozenset[str] | None = field(default=None, repr=False)
+    #: Whether every line is ASCII, so that bytes and characters count alike (asked on first use).
+    _ascii: bool | None = field(default=None, repr=False)
 
     def parse(self) -> ast.FunctionDef:
         """The function's syntax tree (parsed on first use)."""
@@ -67,9 +69,11 @@ class KernelSource:
 
     def _column(self, line: int, offset: int) -> int:
         # ast counts UTF-8 bytes from 0, people count characters from 1.
-        text = self.lines[line - 1] if line <= len(self.lines) else ""
-        if text.isascii():
+        if self._ascii is None:
+            self._ascii = all(map(str.isascii, self.lines))
+        if self._ascii:
             return offset + 1
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
         return len(text.encode()[:offset].decode(errors="ignore")) + 1
 
 

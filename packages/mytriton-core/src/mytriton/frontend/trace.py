@@ -34,16 +34,18 @@ class Trace:
 
 
 def trace_kernel(
-    source: KernelSource, params: Sequence[Param], constants: Mapping[str, Any]
+    source: KernelSource, params: Sequence[Param], constants: Mapping[str, Any], debug: bool = False
 ) -> Trace:
     """Trace a kernel. ``params`` are its runtime parameters in order, ``constants`` the values of
-    its compile-time parameters. Raises ``ASTFrontendError``, ``UnknownNameError`` or
+    its compile-time parameters; ``debug`` keeps
+    ``tl.device_assert``. Raises ``ASTFrontendError``, ``UnknownNameError`` or
     ``KernelTypeError`` at the position of the fault."""
     node = source.parse()
     environment = Environment(source.function)
     env: dict[str, Any] = {param.name: tensor(param) for param in params}
     env.update(constants)
     with Builder() as builder:
+        builder.debug = debug
         tracer = Tracer(source, environment, env, builder, kernel=True)
         builder.inline = lambda function, args: inline(tracer, node, function, args, {})
         try:

@@ -56,11 +56,11 @@ HINTS = {
 
 _BINARY: dict[type[ast.operator], tuple[str, Any]] = {
     ast.Add: ("+", operator.add), ast.Sub: ("-", operator.sub), ast.Mult: ("*", operator.mul),
-    ast.Div: ("/", operator.truediv), ast.FloorDiv: ("//", operator.floordiv),
-    ast.Mod: ("%", operator.mod), ast.Pow: ("**", operator.pow), ast.BitAnd: ("&", operator.and_),
+    ast.MatMult: ("@", operator.matmul), ast.Div: ("/", operator.truediv),
+    ast.FloorDiv: ("//", operator.floordiv), ast.Mod: ("%", operator.mod),
+    ast.Pow: ("**", operator.pow), ast.BitAnd: ("&", operator.and_),
     ast.BitOr: ("|", operator.or_), ast.BitXor: ("^", operator.xor),
     ast.LShift: ("<<", operator.lshift), ast.RShift: (">>", operator.rshift),
-    ast.MatMult: ("@", operator.matmul),
 }  # fmt: skip
 _COMPARE: dict[type[ast.cmpop], tuple[str, Any]] = {
     ast.Lt: ("<", operator.lt), ast.LtE: ("<=", operator.le), ast.Gt: (">", operator.gt),
@@ -70,6 +70,10 @@ _UNARY: dict[type[ast.unaryop], tuple[str, Any]] = {
     ast.USub: ("-", operator.neg), ast.UAdd: ("+", operator.pos), ast.Invert: ("~", operator.invert),
     ast.Not: ("not", operator.not_),
 }  # fmt: skip
+
+
+#: What evaluating an expression may raise: the user's mistake, to be given its position.
+FAULTS = (ArithmeticError, TypeError, ValueError, LookupError, AttributeError)
 
 
 class At:
@@ -88,11 +92,7 @@ class At:
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         self.tracer.builder.span = self.before
-        if error is None or isinstance(error, CompilationError):
-            return
-        if isinstance(error, OpRuleError):
-            raise self.tracer.error(str(error), self.node) from None
-        if isinstance(error, (ArithmeticError, TypeError, ValueError, LookupError, AttributeError)):
+        if isinstance(error, FAULTS) and not isinstance(error, CompilationError):
             raise self.tracer.error(str(error) or kind.__name__, self.node) from None
 
 
@@ -305,10 +305,19 @@ class Tracer:
         while isinstance(spine[-1].left, ast.BinOp):
             spine.append(spine[-1].left)
         value = self.visit(spine[-1].left)
+        builder, span = self.builder, self.source.span
         for part in reversed(spine):
             rhs = self.visit(part.right)
-            with self.at(part):
+            # What ``at`` does, without its cost: most of a kernel is arithmetic.
+            before, builder.span = builder.span, span(part)
+            try:
                 value = self.binary(part.op, value, rhs)
+            except CompilationError:
+                raise
+            except FAULTS as error:
+                raise self.error(str(error) or type(error).__name__, part) from None
+            finally:
+                builder.span = before
         return value
 
     def binary(self, op: ast.operator, lhs: Any, rhs: Any) -> Any:

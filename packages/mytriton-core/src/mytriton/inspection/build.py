@@ -47,7 +47,8 @@ def inspect(
     names, values = tuple(given), tuple(given.values())
     size = _grid(kernel, grid, names, values, consts)
     spec = LaunchSpec(specs, consts, launch._launch_options(kernel, options, consts), size)
-    request = Request({s.name: s.type for s in specs}, consts, launch._level(kernel))  # type: ignore[misc]
+    debug = launch._debug(kernel, options)
+    request = Request({s.name: s.type for s in specs}, consts, launch._level(kernel), debug)  # type: ignore[misc]
     stages = front_stages(kernel.source, request, specs)
     function = stages.function
     filename = kernel.source.filename

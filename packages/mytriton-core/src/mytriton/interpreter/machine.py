@@ -20,7 +20,7 @@ from ..ir.types import ScalarType, Type, is_pointer, scalar_of, shape_of
 from ..ir.values import SSAFunction
 from .memory import ConflictError, Window, open_window, program_counter, watch
 from .plan import Block, Plan, Step, make_plan, scalar_argument
-from .pointers import Offsets, Pointer, align
+from .pointers import Offsets, Pointer, align, choose
 from .regions import EXECUTORS
 
 Array = npt.NDArray[Any]
@@ -182,6 +182,21 @@ class Machine:
     @property
     def together(self) -> bool:
         return self.last - self.first > 1
+
+    @property
+    def may_meet(self) -> bool:
+        """Whether programs of this chunk may see each other's stores."""
+        return self.together and any(w.columns for w in self.windows.values())
+
+    def choose(self, condition: Array, new: Any, old: Any) -> Any:
+        """``new`` for the programs where ``condition`` holds, else ``old``."""
+        return choose(condition, new, old)
+
+    def decides(self, step: Step, operand: str, value: Array) -> None:
+        """Control flow depends on a value (strict mode looks at it)."""
+
+    def count_trip(self) -> None:
+        """A ``while`` goes round once more (strict mode ends loops that its findings made endless)."""
 
     def run_block(self, block: Block, args: Sequence[Any]) -> list[Any]:
         """The steps of a block with its arguments bound; gives what it yields."""

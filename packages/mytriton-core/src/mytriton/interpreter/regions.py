@@ -13,7 +13,6 @@ from ..ir.numerics import convert
 from ..ir.types import scalar_of
 from ..ir.values import SSAForRange, SSAValue
 from .memory import ConflictError
-from .pointers import choose
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -54,7 +53,7 @@ def _trips(machine: Machine, bounds: list[Array]) -> tuple[int, Array | None]:
 
 def _uncertain(machine: Machine, loop: SSAForRange) -> bool:
     """Whether the bounds come from memory that programs of this chunk may still change."""
-    if not machine.together or not any(w.columns for w in machine.windows.values()):
+    if not machine.may_meet:
         return False
     loaded = machine.plan.access.loaded
     return any(isinstance(v, SSAValue) and v.id in loaded for v in loop.inputs[:3])
@@ -83,7 +82,8 @@ def run_for(machine: Machine, step: Step) -> list[Any]:
                 assert machine.active is not None
                 flags = machine.active
                 following = [
-                    choose(flags, new, old) for new, old in zip(following, carried, strict=True)
+                    machine.choose(flags, new, old)
+                    for new, old in zip(following, carried, strict=True)
                 ]
             carried = following
             # Wraps after the last trip, and for idle programs: nobody looks.
@@ -96,6 +96,8 @@ def run_for(machine: Machine, step: Step) -> list[Any]:
 def _enter(machine: Machine, step: Step, loop: SSAForRange) -> tuple[list[Array], list[Any]]:
     """Bounds in the type of the index, and the initial carried values."""
     values = [machine.regs[slot] for slot in step.operands]
+    for name, bound in zip(("start", "stop", "step"), values):
+        machine.decides(step, name, bound)
     wanted = scalar_of(loop.index.ty)
     bounds = [
         convert(value, scalar_of(ty), wanted)
@@ -108,6 +110,7 @@ def _enter(machine: Machine, step: Step, loop: SSAForRange) -> tuple[list[Array]
 def run_if(machine: Machine, step: Step) -> list[Any]:
     """A branch. Where programs differ both regions run, each with the others idle."""
     (condition,) = (machine.regs[slot] for slot in step.operands)
+    machine.decides(step, "condition", condition)
     outer = machine.active
     running = (
         condition
@@ -126,7 +129,7 @@ def run_if(machine: Machine, step: Step) -> list[Any]:
         other = machine.run_block(step.blocks[1], ())
     finally:
         machine.active = outer
-    return [choose(condition, a, b) for a, b in zip(then, other, strict=True)]
+    return [machine.choose(condition, a, b) for a, b in zip(then, other, strict=True)]
 
 
 def run_while(machine: Machine, step: Step) -> list[Any]:
@@ -136,6 +139,7 @@ def run_while(machine: Machine, step: Step) -> list[Any]:
     try:
         while True:
             (condition,) = machine.run_block(step.blocks[0], carried)
+            machine.decides(step, "condition", condition)
             active = machine.active
             going = condition if active is None else condition & active
             if not going.any():
@@ -147,7 +151,8 @@ def run_while(machine: Machine, step: Step) -> list[Any]:
             if machine.active is not None:
                 flags = machine.active
                 following = [
-                    choose(flags, new, old) for new, old in zip(following, carried, strict=True)
+                    machine.choose(flags, new, old)
+                    for new, old in zip(following, carried, strict=True)
                 ]
             carried = following
     finally:
@@ -157,7 +162,8 @@ def run_while(machine: Machine, step: Step) -> list[Any]:
 
 def _count_trip(machine: Machine) -> None:
     """A condition read too early may never fail: give up running together in time."""
-    if machine.together and any(w.columns for w in machine.windows.values()):
+    machine.count_trip()
+    if machine.may_meet:
         machine.trusted_trips += 1
         if machine.trusted_trips > TRUSTED_TRIPS:
             raise ConflictError

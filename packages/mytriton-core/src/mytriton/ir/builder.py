@@ -12,7 +12,6 @@ from .expr import Const, Node
 from .registry import Effect, get
 from .types import ScalarType, Type
 
-
 _set = object.__setattr__
 _PURE = Effect.PURE
 

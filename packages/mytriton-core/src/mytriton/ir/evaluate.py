@@ -76,6 +76,20 @@ def is_defined(
     division by zero). Where it does not, constants are left for the program to meet."""
     if definition.defined is None:
         return True
+    return bool(np.all(defined_lanes(definition, attrs, types, result_type, arrays)))
+
+
+def defined_lanes(
+    definition: OpDef,
+    attrs: Mapping[str, Any],
+    types: Sequence[Type | None],
+    result_type: Type,
+    arrays: Sequence[Array],
+) -> Array:
+    """Where the language says what the result is, broadcastable to it. ``definition`` has a rule
+    for that."""
+    assert definition.defined is not None
     with np.errstate(all="ignore"):
         inputs = _converted(definition, types, result_type, arrays)
-        return bool(np.all(definition.defined(Evaluation(attrs, types, result_type), *inputs)))
+        found = definition.defined(Evaluation(attrs, types, result_type), *inputs)
+    return np.asarray(found, np.bool_)

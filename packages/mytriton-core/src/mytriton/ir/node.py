@@ -32,7 +32,7 @@ def field_names(cls: type) -> tuple[str, ...]:
 @cache
 def attribute_names(cls: type[Node]) -> tuple[str, ...]:
     """The fields of a node class that are no operands, in order."""
-    return tuple(name for name in field_names(cls) if name not in cls.OPERANDS)
+    return tuple(name for name in field_names(cls) if name not in cls.OPERANDS)  # type: ignore[arg-type]
 
 
 @cache
@@ -71,14 +71,14 @@ class Node:
 
     @property
     def operands(self) -> tuple[Node | None, ...]:
-        found: tuple[Node | None, ...] = _getter(type(self))(self)
+        found: tuple[Node | None, ...] = _getter(type(self))(self)  # type: ignore[arg-type]
         return found
 
     @property
     def attrs(self) -> dict[str, Any]:
         """Attributes of the operation: fields that are no operands, left out when ``None``."""
         found = {}
-        for name in attribute_names(type(self)):
+        for name in attribute_names(type(self)):  # type: ignore[arg-type]
             if (value := getattr(self, name)) is not None:
                 found[name] = value
         return found

@@ -52,6 +52,8 @@ def literal_type(value: Literal) -> ScalarType:
     if isinstance(value, bool):
         return BOOL
     if isinstance(value, int):
+        if -0x80000000 <= value <= 0x7FFFFFFF:
+            return I32
         for ty in (I32, U32, I64, U64):
             low, high = ty.int_range()
             if low <= value <= high:

@@ -75,6 +75,11 @@ class OpDef:
     #: ``defined(ev, *arrays)``: where the result is specified (no division by zero, no shift by the
     #: width); constants outside it are not folded. ``None``: everywhere.
     defined: Meaning | None = None
+    #: What the sanitizer calls operands outside ``defined``.
+    hazard: str = "unspecified-result"
+    #: ``exact(*operands)`` in unbounded integers, for an operation whose signed result may leave
+    #: its type. Where each operand lies in a range, its extremes are at their ends.
+    exact: Callable[..., Any] | None = None
     commutative: bool = False
     #: Operator of the expression tree that means this operation.
     symbol: str | None = None

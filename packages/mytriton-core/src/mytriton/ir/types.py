@@ -273,13 +273,13 @@ STORAGE_ONLY = frozenset({F8E4NV, F8E5})
 
 def element_of(ty: Type) -> Element:
     """The element of a block, or the type itself."""
-    return ty.element if ty.__class__ is BlockType else ty  # type: ignore[union-attr, return-value]
+    return ty.element if ty.__class__ is BlockType else ty  # type: ignore[return-value]
 
 
 def scalar_of(ty: Type) -> ScalarType:
     """The scalar element of ``ty``; raises ``OpRuleError`` for pointers."""
     if ty.__class__ is ScalarType:
-        return ty  # type: ignore[return-value]
+        return ty
     element = element_of(ty)
     if isinstance(element, PointerType):
         raise OpRuleError(f"a number is needed here, got {ty}")
@@ -288,12 +288,12 @@ def scalar_of(ty: Type) -> ScalarType:
 
 def shape_of(ty: Type) -> tuple[int, ...]:
     """The shape of a block; ``()`` for scalars and pointers."""
-    return ty.shape if ty.__class__ is BlockType else ()  # type: ignore[union-attr]
+    return ty.shape if ty.__class__ is BlockType else ()
 
 
 def is_pointer(ty: Type) -> bool:
     """Whether ``ty`` is a pointer or a block of pointers."""
-    element = ty.element if ty.__class__ is BlockType else ty  # type: ignore[union-attr]
+    element = ty.element if ty.__class__ is BlockType else ty
     return element.__class__ is PointerType
 
 

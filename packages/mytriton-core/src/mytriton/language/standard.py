@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from builtins import max as max_
 from typing import Any
 
 from ..errors import OpRuleError
@@ -58,3 +59,9 @@ def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tuple[An
     rows = minimum(size_i - first, size_g)  # the last band may be lower
     linear = linear % in_band
     return first + linear % rows, linear // rows
+
+
+@builtin
+def _log2(i: int) -> int:
+    """The whole part of the base-2 logarithm of a positive compile-time int; 0 for smaller ones."""
+    return max_(0, static_int(i, "argument of _log2").bit_length() - 1)

@@ -87,9 +87,9 @@ class _Lowering:
         return True
 
     def operation(self, node: Node, nodes: Sequence[Node | None]) -> None:
-        operands = tuple(None if n is None else self.values[id(n)] for n in nodes)
-        result = None if node.type is None else self.value(node.type)
-        self.values[id(node)] = result
+        values, ty = self.values, node.type
+        operands = tuple([None if n is None else values[id(n)] for n in nodes])
+        values[id(node)] = result = None if ty is None else self.value(ty)
         home: Scope = node.home or self.root
         self.open[id(home)].append(SSAOp(node.opcode, operands, result, node.attrs, (), node.span))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from ..ir.features import UNALIGNED
 from ..ir.types import BlockType, Type, element_of
@@ -65,7 +66,7 @@ def describe_unaligned(launch: LaunchSpec) -> str:
     parts = []
     for argument in launch.arguments:
         if not argument.aligned:
-            element = getattr(element_of(argument.type), "element", argument.type)
+            element: Any = getattr(element_of(argument.type), "element", argument.type)
             size = f"{element.itemsize}, the size of its {element} elements"
             parts.append(f"the address of {argument.name!r} is no multiple of {size}")
     return f"{', '.join(parts)}: pass a copy"

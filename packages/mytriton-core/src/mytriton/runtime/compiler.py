@@ -31,6 +31,8 @@ class Request:
     types: Mapping[str, ScalarType | PointerType]
     constants: Mapping[str, Any] = field(default_factory=dict)
     opt_level: int = DEFAULT_OPT_LEVEL
+    #: Keep ``tl.device_assert``.
+    debug: bool = False
 
 
 @dataclass
@@ -75,7 +77,7 @@ class Compiled:
 def trace(source: KernelSource, request: Request) -> Trace:
     """The expression tree of a specialisation."""
     params = [Param(name, ty) for name, ty in request.types.items()]
-    return trace_kernel(source, params, request.constants)
+    return trace_kernel(source, params, request.constants, request.debug)
 
 
 def compile_ssa(

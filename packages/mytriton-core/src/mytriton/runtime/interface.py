@@ -15,6 +15,13 @@ from ..errors import ArgumentError, MytritonError, for_user
 EXPLICIT: ContextVar[str | None] = ContextVar("mytriton_explicit_backend", default=None)
 
 
+#: What is about the kernel's text and not about a launch of it.
+_OF_THE_KERNEL = frozenset({
+    "binder", "cache_key", "compile", "emit", "inspect", "lower_for", "params", "signature", "source",
+    "specialise", "src", "trace",
+})  # fmt: skip
+
+
 class KernelInterface:
     """A kernel, or something wrapped round one. A wrapper defines ``run`` and calls the ``run`` of
     what it wraps; grids, ``warmup`` and ``with_backend`` follow from that."""
@@ -39,6 +46,16 @@ class KernelInterface:
 
     def __getitem__(self, grid: Any) -> Any:
         return WrappedLauncher(self, grid, None)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        name = self.__name__
+        raise ArgumentError(f"kernel {name!r} is launched with a grid: {name}[grid](...)")
+
+    def __getattr__(self, name: str) -> Any:
+        # What can be asked of the kernel inside can be asked of a wrapper.
+        if name in _OF_THE_KERNEL:
+            return getattr(jitted(self), name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _named_after(self, inner: Any) -> None:
         """Look like the kernel inside to those who ask for names."""

@@ -271,7 +271,8 @@ def jit(fn: Any = None, **options: Any) -> Any:
     ``backend`` names the backend that runs it (no other is tried), ``opt_level`` is 0 or 1.
     ``do_not_specialize`` and ``do_not_specialize_on_alignment`` list parameters (names or positions)
     whose values, or alignments, shall not make further variants. ``repr`` names the compiled
-    variants; ``debug``, ``noinline`` and ``launch_metadata`` are kept for programs that look at them.
+    variants; ``debug`` checks ``tl.device_assert``; ``noinline`` and ``launch_metadata`` are kept for
+    programs that look at them.
     Applied to an autotuner or heuristics round a plain function, it makes a kernel of the function.
     Raises ``ASTFrontendError`` when ``fn`` is no plain function with source.
     """

@@ -76,17 +76,20 @@ def prepare(kernel: JITFunction, explicit: str | None, args: Any, kwargs: Any) -
     """What ``launch`` would run, compiled and not run. Arrays may be stood for (``standins``)."""
     from .standins import stand_in
 
-    values, constants, options = bind(kernel, args, kwargs)
-    names = [*kernel.binder.runtime, *kernel.binder.constexprs]
-    given = dict(zip(names, (*map(stand_in, values), *constants)))
-    given |= _options(kernel, options)
-    keyed = kernel.binder.keyed or _make_keyed(kernel)
+    binder = kernel.binder
+    runtime = frozenset(binder.runtime)
+    names = [*binder.signature.parameters]
+    # Arguments beyond the last parameter stay as they are, for the error.
+    names += [""] * (len(args) - len(names))
+    args = [stand_in(a) if n in runtime else a for n, a in zip(names, args)]
+    kwargs = {n: stand_in(a) if n in runtime else a for n, a in kwargs.items()}
+    keyed = binder.keyed or _make_keyed(kernel)
     try:
-        values, constants, options, parts = keyed(**given)
+        values, constants, options, parts = keyed(*args, **kwargs)
     except TypeError as error:
         if isinstance(error, ArgumentError):
             raise
-        values, constants, options, parts = _keyed_with_rare(kernel, (), given, error)
+        values, constants, options, parts = _keyed_with_rare(kernel, args, kwargs, error)
     _check_options(kernel, options)
     key = (explicit, selection.selection_key(), level_text(), parts)
     made = _find_or_build(kernel, key, explicit, values, constants, options)
@@ -154,10 +157,12 @@ def _binding_error(kernel: JITFunction, error: TypeError) -> ArgumentError:
     binder = kernel.binder
     parameters = [*binder.signature.parameters, *binder.options]
     hint = ""
-    if match := _UNEXPECTED.search(str(error)):
+    # Some versions of Python have a suggestion of their own, from fewer names.
+    text = str(error).partition(". Did you mean")[0]
+    if match := _UNEXPECTED.search(text):
         near = closest(match[1], [*parameters, *binder.rare])
         hint = f" (did you mean {near!r}?)" if near else ""
-    return ArgumentError(f"{error}{hint}; parameters and launch options: {', '.join(parameters)}")
+    return ArgumentError(f"{text}{hint}; parameters and launch options: {', '.join(parameters)}")
 
 
 def trace_only(kernel: JITFunction, args: Any, kwargs: Any) -> Trace:
@@ -175,7 +180,8 @@ def specialise(kernel: JITFunction, arguments: Mapping[str, Any]) -> tuple[SSAFu
     values, constants, options = bind(kernel, (), dict(arguments))
     given, consts = arguments_of(kernel, values, constants)
     specs = tuple(described(name, value) for name, value in given.items())
-    request = Request({s.name: s.type for s in specs}, consts, _level(kernel))  # type: ignore[misc]
+    debug = _debug(kernel, options)
+    request = Request({s.name: s.type for s in specs}, consts, _level(kernel), debug)  # type: ignore[misc]
     spec = LaunchSpec(specs, consts, _launch_options(kernel, options, consts))
     return compile_ssa(kernel.source, request).function, spec
 
@@ -190,10 +196,10 @@ def lower_for(kernel: JITFunction, backend: str, arguments: Mapping[str, Any]) -
 
 
 def _request(kernel: JITFunction, args: Any, kwargs: Any) -> Request:
-    values, constants, _ = bind(kernel, args, kwargs)
+    values, constants, options = bind(kernel, args, kwargs)
     given, consts = arguments_of(kernel, values, constants)
     types, _ = _types(given)
-    return Request(types, consts, _level(kernel))
+    return Request(types, consts, _level(kernel), _debug(kernel, options))
 
 
 def _level_reader() -> Callable[[], str | None]:
@@ -222,6 +228,11 @@ def _level(kernel: JITFunction) -> int:
     if text not in ("", "0", "1"):
         raise ArgumentError(f"MYTRITON_OPT_LEVEL must be 0 or 1, got {text!r}")
     return int(text) if text else DEFAULT_OPT_LEVEL
+
+
+def _debug(kernel: JITFunction, options: Values) -> bool:
+    """Whether ``tl.device_assert`` is checked: ``jit(debug=True)``, or ``debug=True`` at a launch."""
+    return bool(_options(kernel, options).get("debug", kernel.debug))
 
 
 def _constants(kernel: JITFunction, values: Values) -> dict[str, Any]:
@@ -314,7 +325,9 @@ def _build(
     types, views = _types(given)
     names, values = tuple(given), tuple(given.values())
     started = time.perf_counter()
-    compiled = compile_ssa(kernel.source, Request(types, consts, _level(kernel)))
+    compiled = compile_ssa(
+        kernel.source, Request(types, consts, _level(kernel), _debug(kernel, options))
+    )
     check_readonly(compiled, names, views)
     _warn_once(kernel, "strides", lambda: warn_strides(kernel.__name__, names, views, values))
     arguments = tuple(spec_of(n, types[n], v, a) for n, v, a in zip(names, views, values))

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import OpRuleError
 from ..ir.evaluate import elementwise, is_defined
 from ..ir.numerics import held_dtype
-from ..ir.registry import OpDef, lookup
+from ..ir.registry import Effect, OpDef, effects_of, lookup
 from ..ir.types import ScalarType, Type
 from ..ir.values import (
     Constant,
@@ -73,13 +73,17 @@ def _fold_body(items: list[SSAItem], by: dict[int, SSAOperand]) -> Visit:
             changed = True
             continue
         elif regions := new.regions:
-            if isinstance(new, SSAForRange):
-                by.update(constant_lanes(new))
+            by.update(constant_lanes(new))
             folded: list[Region] = []
             for region in regions:
                 body = yield _fold_body(region.body, by)
                 folded.append(with_body(region, body, by))
             new = with_regions(new, regions, folded)
+            if stays_out(new):
+                by.update((r.id, o) for r, o in zip(new.results, new.inputs, strict=True))
+                changed = True
+                continue
+            by.update(equal_ends(new))
         changed = changed or new is not item
         out.append(new)
     return out if changed else items
@@ -144,12 +148,38 @@ def never_runs(item: SSAItem) -> bool:
     return known and start.value >= stop.value  # type: ignore[union-attr]
 
 
-def constant_lanes(loop: SSAForRange) -> dict[int, SSAOperand]:
-    """Replacements for carried values that every trip hands on as they came in: argument and result
+def stays_out(item: SSAItem) -> bool:
+    """A ``while`` whose condition is false at once, and only computes."""
+    if item.opcode != "while":
+        return False
+    (ends,) = item.regions[0].yields
+    known = isinstance(ends, Constant) and not ends.value
+    return known and all(effects_of(inner) == Effect.PURE for inner in item.regions[0].body)
+
+
+def constant_lanes(item: SSAItem) -> dict[int, SSAOperand]:
+    """Replacements for carried values that every trip hands on as they came in: arguments and result
     are the initial value."""
     found: dict[int, SSAOperand] = {}
-    lanes = zip(loop.carried_inputs, loop.carried_args, loop.yields, loop.results, strict=True)
-    for initial, arg, yielded, result in lanes:
-        if yielded in (arg, initial):
-            found[arg.id] = found[result.id] = initial
+    if isinstance(item, SSAForRange):
+        names = zip(item.carried_args, item.results, strict=True)
+        lanes = zip(item.carried_inputs, names, item.yields, strict=True)
+    elif item.opcode == "while":
+        condition, body = item.regions
+        triples = zip(body.args, condition.args, item.results, strict=True)
+        lanes = zip(item.inputs, triples, body.yields, strict=True)  # type: ignore[arg-type]
+    else:
+        return found
+    for initial, values, yielded in lanes:
+        if yielded in (values[0], initial):
+            found.update((value.id, initial) for value in values)
     return found
+
+
+def equal_ends(item: SSAItem) -> dict[int, SSAOperand]:
+    """Replacements for results of an ``if`` that both regions give one and the same value."""
+    if item.opcode != "if":
+        return {}
+    then, other = item.regions
+    ends = zip(item.results, then.yields, other.yields, strict=True)
+    return {result.id: a for result, a, b in ends if a == b}

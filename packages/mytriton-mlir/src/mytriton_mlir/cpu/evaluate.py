@@ -350,9 +350,7 @@ class Evaluator:
             # Within a panel columns count one; from panel to panel all of its rows lie between.
             column, b = self.position(amap[1], r), self.b
             before = b.binary("arith.andi", column, b.constant(-buffer.panel, "i64"))
-            offset = self.total(
-                [offset, self.times(before, b.constant(buffer.pitch - 1, "i64"))]
-            )
+            offset = self.total([offset, self.times(before, b.constant(buffer.pitch - 1, "i64"))])
         if buffer.shift is not None:
             offset = self.total([offset, buffer.shift])
         return self.element(buffer.pointer, offset, buffer.kind), stride != 0

@@ -49,7 +49,7 @@ class Facts:
     def needs(self, item: mt.SSAItem) -> list[mt.SSAValue]:
         """The values an item is computed from, as it is going to be emitted: an access whose
         addresses have a linear form needs the scalars of the form, not the block of pointers."""
-        if item.regions:
+        if isinstance(item, mt.SSAForRange) or item.regions:
             return self._region_needs(item)
         if item.opcode in ("load", "store"):
             ptr, second, third = item.operands
@@ -186,7 +186,9 @@ class Facts:
         form = self.affine.of(ptr)
         if form is None:
             return list(self.pointer_needs(ptr))
-        found = [v for s in (form.base, *form.strides) for v in _terms(s)]
+        found: list[mt.SSAOperand | BaseOf] = []
+        for scalar in (form.base, *form.strides):
+            found += _terms(scalar)
         return [*found, form.root] if form.root != ptr else found
 
     def uses(self, value: mt.SSAValue) -> int:

@@ -74,7 +74,8 @@ def multiply_high(b: Builder, ty: mt.ScalarType, v: Sequence[Val]) -> Val:
     """The upper half of the product of two unsigned numbers."""
     x, y = b.level_up(*v)
     if ty.bits == 32:
-        wide = b.binary("arith.muli", *(b.cast("arith.extui", each, "i64") for each in (x, y)))
+        first, second = (b.cast("arith.extui", each, "i64") for each in (x, y))
+        wide = b.binary("arith.muli", first, second)
         half = b.binary("arith.shrui", wide, b.constant(32, "i64", x.width))
         return b.cast("arith.trunci", half, "i32")
     mask, half = b.constant(0xFFFFFFFF, "i64", x.width), b.constant(32, "i64", x.width)

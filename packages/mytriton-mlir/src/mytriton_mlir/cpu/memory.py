@@ -5,12 +5,13 @@ from __future__ import annotations
 from copy import copy
 
 import mytriton.plugin_api as mt
-from mytriton.analysis.affine import Mask
+from mytriton.analysis.affine import Mask, Scalar
 
 from . import values
 from .builder import Level, Val
 from .evaluate import Evaluator
-from .rowwise import split
+from .onebyone import load_lanes, store_lanes
+from .rowwise import Sum, split
 from .tile import AxisMap, trailing
 
 
@@ -106,24 +107,29 @@ class Access:
         #: Whether lanes follow one another, where only the running program knows, and if they do,
         #: where the first one is.
         self.maybe: tuple[Val, Val] | None = None
+        #: Step from lane to lane, where that has not been added to the offset.
+        self.stride: Scalar | None = None
         self.base: Val | None
+        #: Values of each lane that have not been added to the offset.
+        self.lanes: Val | None = None
         found = split(e, ptr, amap, r)
         if found is not None and found.base is not None:
             self.base, stride = found.base, found.stride
             self.offset = e.total(found.terms)
-            self.run = stride == 1
-            if stride not in (0, 1):
-                if not isinstance(stride, int):
-                    one = e.b.constant(1, "i64")
-                    follows = e.b.compare("arith.cmpi", "eq", e.scalar(stride), one)
-                    self.maybe = follows, self.offset
-                self.offset = e.lanes(self.offset, stride)
+            if found.lanes:
+                self._lane_by_lane(ptr, found)
+            elif isinstance(stride, int):
+                self.run = stride == 1
+                if stride not in (0, 1):
+                    self.offset = e.lanes(self.offset, stride)
+            else:
+                one = e.b.constant(1, "i64")
+                follows = e.b.compare("arith.cmpi", "eq", e.scalar(stride), one)
+                self.maybe, self.stride = (follows, self.offset), stride
         else:
             self.base, self.offset, counted = e.parts(ptr, amap, r)
             if counted != self.kind:
                 self.base = None
-            elif self.offset.width > 1 and not e.is_loaded(ptr):
-                self.maybe = self._follows()
         inner = e.tile.inner
         innermost = inner is not None and self.offset.level.depth >= inner.depth
         self.mask = mask_of(e, mask, amap, r, assume=innermost)
@@ -133,7 +139,7 @@ class Access:
     def width(self) -> int:
         """Lanes of what is loaded (0: a scalar that all share)."""
         scattered = self.offset.width or (self.mask.width if self.mask else 0)
-        return self.e.tile.width if self.run else scattered
+        return self.e.tile.width if self.run or self.maybe else scattered
 
     def address(self) -> Val:
         """The address of the first lane, or of the only one."""
@@ -142,15 +148,25 @@ class Access:
             return self.e.b.emit(text, "!llvm.ptr", 0, (self.offset,))
         return self.e.element(self.base, self.offset, self.kind)
 
-    def _follows(self) -> tuple[Val, Val]:
-        """Look whether the lanes follow one another."""
-        b, width = self.e.b, self.offset.width
-        text = f"llvm.extractelement {self.offset.name}[{b.constant(0, 'i64').name} : i64] "
-        first = b.emit(f"{text}: {self.offset.type}", "i64", 0, (self.offset,))
+    def _lane_by_lane(self, ptr: mt.SSAOperand, found: Sum) -> None:
+        """Lanes are wherever they say; look whether they follow one another, unless they come from
+        memory."""
+        e, b = self.e, self.e.b
+        lanes = e.total(found.lanes)
+        if found.stride != 0:
+            lanes = b.binary("arith.addi", lanes, e.lanes(b.constant(0, "i64"), found.stride))
+        if lanes.width < 2 or e.is_loaded(ptr):
+            self.offset = b.binary("arith.addi", self.offset, lanes)
+            return
+        text = f"llvm.extractelement {lanes.name}[{b.constant(0, 'i64').name} : i64] "
+        first = b.emit(f"{text}: {lanes.type}", "i64", 0, (lanes,))
+        width = lanes.width
         expected = b.binary("arith.addi", b.spread(first, width), b.iota("i64", width))
-        same = b.compare("arith.cmpi", "eq", self.offset, expected)
+        same = b.compare("arith.cmpi", "eq", lanes, expected)
         text = f"vector.reduction <and>, {same.name} : {same.type} into i1"
-        return b.emit(text, "i1", 0, (same,)), first
+        follows = b.emit(text, "i1", 0, (same,))
+        self.maybe = follows, b.binary("arith.addi", self.offset, first)
+        self.lanes = lanes
 
     def as_run(self, level: Level) -> Access:
         """The access where its lanes follow one another, for the body ``level``."""
@@ -165,6 +181,11 @@ class Access:
         """The access where they do not."""
         found, offset = copy(self), self.offset
         found.maybe, found.offset = None, Val(offset.name, offset.kind, offset.width, level)
+        if self.lanes is not None:
+            lanes = Val(self.lanes.name, "i64", self.lanes.width, level)
+            found.offset = self.e.b.binary("arith.addi", found.offset, lanes)
+        if self.stride is not None:
+            found.offset = self.e.lanes(found.offset, self.stride)
         return found
 
     def addresses(self, width: int) -> Val:
@@ -223,7 +244,7 @@ def _load_lanes(e: Evaluator, access: Access, fill: Val, width: int, at: Level) 
         return e.b.either(
             condition, e.b.deepest(operands, at),
             lambda level: _load_lanes(e, access.as_run(level), fill, width, level),
-            lambda level: _load_lanes(e, access.scattered(level), fill, width, level),
+            lambda level: load_lanes(e, access.scattered(level), fill, level),
         )  # fmt: skip
     if not access.run:
         return _gather(e, access, fill, width, at)
@@ -309,7 +330,7 @@ def store(e: Evaluator, op: mt.SSAOp, val: Val, amap: AxisMap, r: int, streaming
         b.either(
             access.maybe[0], level,
             lambda inner: _store_run(e, access.as_run(inner), val, inner),
-            lambda inner: _scatter(e, access.scattered(inner), val, inner),
+            lambda inner: store_lanes(e, access.scattered(inner), val, inner),
         )  # fmt: skip
     elif not access.run:
         _scatter(e, access, b.spread(val, width), level)

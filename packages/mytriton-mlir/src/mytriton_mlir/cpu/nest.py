@@ -78,17 +78,19 @@ class Nest:
         # Two registers a value: independent work for the latencies, and few enough values live.
         # Sums alone need little but latency hidden.
         lanes = native * (4 if self.sums and len(self.group.roots) == len(self.sums) else 2)
+        if all(root.slot.startswith("factor") for root in self.group.roots):
+            lanes = native * 8  # a short row is one strip
         axes = [d for d, n in enumerate(shape) if n > 1]
         if self._turns(native):
             return
         if self.fused and len(axes) == 1:
             lanes = extent  # a single tile: the loop runs once
         tile.width = min(lanes, 1 << (extent.bit_length() - 1))
-        for root in self.group.roots:
-            if root.kind == "put" and (panel := self.e.target_buffer(root).panel):
-                tile.width = min(tile.width, panel)
         others = [d for d in axes if d != tile.axis]
         self.order = [*others, tile.axis]
+        if extent == tile.width and others and not self.fused and not self.sums:
+            # Where lanes are is found once for all rows.
+            self.order = [tile.axis, *others]
         if self.fused and others and not self.sums:
             carried = sum(self.e.carried_blocks(loop) for loop in self.fused)
             room = target.registers // 2 // max(1, carried * -(-tile.width // native))

@@ -332,7 +332,7 @@ class Pool:
             self.start()
             status = self.run(descriptor)
         if status & talk.FAILED:
-            address = ctypes.cast(descriptor, ctypes.c_void_p).value
+            address = ctypes.cast(ctypes.c_char_p(descriptor), ctypes.c_void_p).value
             raise talk.failure((address or 0) + _ARGUMENTS)
         if status:
             raise MemoryError("no memory for the blocks of the kernel")

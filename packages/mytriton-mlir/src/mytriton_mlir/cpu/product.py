@@ -88,6 +88,8 @@ class Product:
         #: Extent of the axis that is summed over, when it is not that of several trips of a loop.
         self.inner = mt.shape_of(operand.ty)[-1]
         self.trips: Val | None = None
+        #: Called before each tile with its row, column and height.
+        self.before: Callable[[Val, Val, int], None] | None = None
         self.width, self.heights = tile_of(e.target, result.ty)
 
     def _factor(self, k: int) -> Factor:
@@ -131,7 +133,10 @@ class Product:
                 start = e.b.constant(first, "i64")
 
                 def tile(m: Val, start: Val = start, height: int = height) -> None:
-                    self._tile(batch, e.total([start, m]), n, width, height)
+                    m = e.total([start, m])
+                    if self.before is not None:
+                        self.before(m, n, height)
+                    self._tile(batch, m, n, width, height)
 
                 loop(e, height * times, height, tile)
                 first += height * times

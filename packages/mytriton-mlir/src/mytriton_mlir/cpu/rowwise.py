@@ -7,6 +7,7 @@ of that kind, whose small terms are worth keeping and not they themselves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import mytriton.plugin_api as mt
@@ -22,21 +23,27 @@ if TYPE_CHECKING:
 
 
 class Sum:
-    """Terms that all lanes share, the step from lane to lane, and the base of a pointer."""
+    """Terms that all lanes share, terms with a value for each lane, the step from lane to lane that
+    comes on top of those, and the base of a pointer."""
 
-    def __init__(self, terms: list[Val], stride: Scalar = 0, base: Val | None = None) -> None:
-        self.terms, self.stride, self.base = terms, stride, base
+    def __init__(
+        self, terms: list[Val], stride: Scalar = 0, base: Val | None = None,
+        lanes: Sequence[Val] = (),
+    ) -> None:  # fmt: skip
+        self.terms, self.stride, self.base, self.lanes = terms, stride, base, list(lanes)
 
     def plus(self, other: Sum | None) -> Sum | None:
+        """Both sums; ``None`` if one of them is not known."""
         if other is None:
             return None
         stride = add(self.stride, other.stride)
-        return Sum([*self.terms, *other.terms], stride, self.base or other.base)
+        lanes = [*self.lanes, *other.lanes]
+        return Sum([*self.terms, *other.terms], stride, self.base or other.base, lanes)
 
 
 def split(e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int) -> Sum | None:
-    """An integer or pointer block as a sum, for the tile at hand; ``None`` where lanes along the
-    vector axis are anything."""
+    """An integer or pointer block as a sum, for the tile at hand; ``None`` for pointers that are no
+    single base and an offset."""
     if operand is None:
         return None
     amap = trailing(amap, mt.shape_of(operand.ty))
@@ -51,13 +58,18 @@ def split(e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int) -> Sum | 
             return found.plus(split(e, form.root, amap, r))
         found.base = e.pointer(form.root)
         return found
-    if not pointer and e.tile.axis not in amap:
-        signed = mt.scalar_of(operand.ty).is_signed()
-        return Sum([values.resize(e.b, e.value(operand, amap, r), "i64", signed)])
-    item = e.makers.get(operand.id) if isinstance(operand, mt.SSAValue) else None
-    if not isinstance(item, mt.SSAOp) or operand.id in e.buffers:  # type: ignore[union-attr]
-        return None
-    return _split_op(e, item, amap, r)
+    if pointer or e.tile.axis in amap:
+        item = e.makers.get(operand.id) if isinstance(operand, mt.SSAValue) else None
+        known = operand.id in e.buffers  # type: ignore[union-attr]
+        if isinstance(item, mt.SSAOp) and not known:
+            found = _split_op(e, item, amap, r)
+            if found is not None or pointer:
+                return found
+        if pointer:
+            return None
+    signed = mt.scalar_of(operand.ty).is_signed()
+    val = values.resize(e.b, e.value(operand, amap, r), "i64", signed)
+    return Sum([], lanes=[val]) if val.width else Sum([val])
 
 
 def _split_op(e: Evaluator, item: mt.SSAOp, amap: AxisMap, r: int) -> Sum | None:
@@ -91,7 +103,9 @@ def _split_product(e: Evaluator, item: mt.SSAOp, amap: AxisMap, r: int) -> Sum |
         if found is None:
             return None
         times = e.scalar(form.base)
-        return Sum([e.times(term, times) for term in found.terms], mul(found.stride, form.base))
+        lanes = [e.b.binary("arith.muli", lane, times) for lane in found.lanes]
+        terms = [e.times(term, times) for term in found.terms]
+        return Sum(terms, mul(found.stride, form.base), lanes=lanes)
     return None
 
 

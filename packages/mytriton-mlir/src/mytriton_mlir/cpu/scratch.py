@@ -154,6 +154,22 @@ class Scratch(Evaluator):
             val = self.b.spread(val, self.tile.width)
         if val.kind == "i1":
             val = self.b.cast("arith.extui", val, "i8")
+        if wide and buffer.panel and val.width > buffer.panel:
+            self._put_panels(buffer, val, slot)
+            return
+        self._store(val, slot)
+
+    def _put_panels(self, buffer: Buffer, val: Val, slot: Val) -> None:
+        """A strip of several panels."""
+        b, width = self.b, buffer.panel
+        for k in range(val.width // width):
+            lanes = ", ".join(str(k * width + lane) for lane in range(width))
+            text = f"vector.shuffle {val.name}, {val.name} [{lanes}] : {val.type}, {val.type}"
+            part = b.emit(text, val.kind, width, (val,))
+            step = b.constant(k * width * buffer.pitch, "i64")
+            self._store(part, self.element(slot, step, buffer.kind))
+
+    def _store(self, val: Val, slot: Val) -> None:
         align = values.bits_of(val.kind) // 8
         text = f"llvm.store {val.name}, {slot.name} {{alignment = {align} : i64}} : {val.type}, !llvm.ptr"
         self.b.line(self.b.level, text)

@@ -105,9 +105,10 @@ def reduction(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
 def _position(k: Kernel, op: SSAOp, layout: Layout, stem: str) -> str:
     (operand,) = op.operands
     shape, ty = block_shape(operand), scalar(operand)
-    extent, inner = _group(op, shape)
-    if extent == 1:
+    if size(shape) == 1:
         return k.body.number(0, I32)
+    # Groups of one go the same way as others: its barriers order what is around it.
+    extent, inner = _group(op, shape)
     value = lane_of(k, ty, k.value(operand, natural(shape)), 0)
     place = lane_of(k, I32, k.coordinate(inner, extent), 1)
     if layout == k.layouts(op)[0]:

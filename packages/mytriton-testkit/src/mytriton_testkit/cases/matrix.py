@@ -122,6 +122,15 @@ def epilogue_kernel(x, y, bias, out, N: tl.constexpr):
 
 
 @triton.jit
+def turned_kernel(x, y, out, again, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tile = i[:, None] * N + i[None, :]
+    c = tl.dot(tl.load(x + tile), tl.load(y + tile))
+    tl.store(out + tile, tl.trans(c))
+    tl.store(again + tile, tl.dot(tl.trans(c).to(tl.float32), c) + tl.sum(c, axis=0)[:, None])
+
+
+@triton.jit
 def branch_kernel(x, y, out, c, N: tl.constexpr):
     i = tl.arange(0, N)
     tile = i[:, None] * N + i[None, :]
@@ -332,6 +341,19 @@ def _others() -> Iterator[Case]:
         {"N": 16}, {"out": ((16, 16), "f16")}, epilogue, tolerance=EXACT,
         note="a product of a product, with a reduction after it",
     )  # fmt: skip
+    for n in (4, 16):
+
+        def turned(a):
+            c = exact(a["x"]) @ exact(a["y"])
+            both = c.T @ c + c.sum(axis=0)[:, None]
+            return {"out": c.T.astype(np.float32), "again": both.astype(np.float32)}
+
+        yield shown(
+            "dot.then_trans", (f"n={n}",), turned_kernel, 1,
+            lambda rng, n=n: {"x": few(rng, (n, n), "f32"), "y": few(rng, (n, n), "f32")},
+            {"N": n}, {"out": ((n, n), "f32"), "again": ((n, n), "f32")}, turned,
+            note="a product is a block like any other",
+        )  # fmt: skip
     for c in (0, 1):
 
         def branch(a, c=c):

@@ -9,15 +9,19 @@ from typing import Any
 from mytriton.ir.expr import Param
 from mytriton.ir.registry import get
 from mytriton.ir.types import (
+    BOOL,
+    I32,
     PointerType,
     ScalarType,
     Type,
+    element_of,
     is_pointer,
     scalar_of,
     shape_of,
 )
 from mytriton.ir.values import (
     Constant,
+    Region,
     SSAItem,
     SSAOp,
     SSAOperand,
@@ -29,7 +33,8 @@ from ..cases.build import DTYPES
 from .program import ArraySpec
 
 Declares = Callable[[str], bool]
-_WRAPPING = frozenset({"add", "sub", "mul", "neg", "sum"})
+_WRAPPING = frozenset({"add", "sub", "mul", "neg", "sum", "shl", "abs", "fma"})
+COMPARISONS = ("cmp_lt", "cmp_le", "cmp_gt", "cmp_ge", "cmp_eq", "cmp_ne")
 
 
 def pointee(param: Param) -> ScalarType:
@@ -51,15 +56,27 @@ def no_bool(ty: ScalarType) -> bool:
 
 
 class Body:
-    """A region that is being filled: its items, and the values visible in it."""
+    """A region that is being filled: its items, and the values visible in it. ``certain`` are
+    ``i32`` scalars that no rounding touches: what control flow may depend on."""
 
-    def __init__(self, values: Sequence[SSAOperand]) -> None:
+    def __init__(
+        self, values: Sequence[SSAOperand], certain: Sequence[SSAOperand] = ()
+    ) -> None:
         self.items: list[SSAItem] = []
         self.values = list(values)
+        self.certain = list(certain)
 
 
 class Emitter:
     """A function that is being written, at random. ``wanted`` is a feature it must contain."""
+
+    #: The shape blocks have, the lane's own index and the mask that keeps it inside of the arrays.
+    tile: tuple[int, ...]
+    index: SSAValue
+    mask: SSAValue
+    #: A small ``i32`` parameter, and how many elements the arrays have.
+    trips: Param
+    n: int
 
     def __init__(self, rng: random.Random, declares: Declares, wanted: str = "") -> None:
         self.rng = rng
@@ -173,3 +190,86 @@ class Emitter:
             )
             x = self.emit("select", fits, x, Constant(0.0, own))
         return self.emit("cast", x, dtype=ty)
+
+    def combine(self, opcode: str, *operands: SSAOperand, **attrs: Any) -> SSAValue | None:
+        """Emit when the operands have values, fit the tile and the result is a declared type."""
+        types = [operand_type(o) for o in operands]
+        if any(o is None for o in operands) or all(isinstance(o, Constant) for o in operands):
+            return None
+        try:
+            result = get(opcode).infer(types, attrs)
+        except Exception:
+            return None
+        if result is None or element_of(result) not in self.dtypes:
+            return None
+        if not self.fitting(self.tile)(result):
+            return None
+        return self.emit(opcode, *operands, **attrs)
+
+    def limited(self, x: SSAOperand, low: float | None, high: float) -> SSAOperand:
+        """``x`` brought between two numbers, where the backend can; ``None`` where it cannot."""
+        if x is None or not (self.allowed("op.minimum") and self.allowed("op.maximum")):
+            return None
+        ty = scalar_of(operand_type(x))  # type: ignore[arg-type]
+        found: SSAOperand = self.combine("minimum", x, Constant(high, ty))
+        if found is not None and low is not None:
+            found = self.combine("maximum", found, Constant(low, ty))
+        return found
+
+    # ------------------------------------------------------------------ control flow
+
+    def step(self) -> None:
+        """One random step."""
+        raise NotImplementedError
+
+    def comparison(self) -> str:
+        """A comparison the backend has."""
+        return self.rng.choice([op for op in COMPARISONS if self.allowed(f"op.{op}")])
+
+    def sure(self) -> SSAOperand:
+        """An ``i32`` scalar that no rounding touches, or a small number."""
+        if self.body.certain and self.rng.random() < 0.7:
+            return self.rng.choice(self.body.certain)
+        return Constant(self.rng.randint(-1, 4), I32)
+
+    def condition(self) -> SSAOperand:
+        """A scalar bool that is the same on every machine."""
+        a, b = self.sure(), self.sure()
+        if isinstance(a, Constant) and isinstance(b, Constant):
+            a = self.trips
+        found = self.emit(self.comparison(), a, b)
+        words = [w for w in ("and", "or", "xor") if self.allowed(f"op.{w}")]
+        if words and self.rng.random() < 0.3:
+            other = self.emit(self.comparison(), self.trips, self.sure())
+            return self.emit(self.rng.choice(words), found, other)
+        return found
+
+    def open(self, args: Sequence[SSAValue], certain: Sequence[SSAValue] = ()) -> Body:
+        """Begin a region; what was open comes back for ``close``."""
+        outer = self.body
+        self.body = Body([*outer.values, *args], [*outer.certain, *certain])
+        self.depth += 1
+        return outer
+
+    def close(self, outer: Body) -> list[SSAItem]:
+        """End a region: its items."""
+        self.depth -= 1
+        items, self.body = self.body.items, outer
+        return items
+
+    def structured(
+        self, opcode: str, inputs: Sequence[SSAOperand], types: Sequence[Type],
+        regions: Sequence[Region], **attrs: Any,
+    ) -> tuple[SSAValue, ...]:  # fmt: skip
+        """Append an operation with regions; its results join the values."""
+        results = tuple(self.fresh(ty) for ty in types)
+        self.wrapped.update(value.id for value in results)
+        item = SSAOp(opcode, tuple(inputs), results or None, attrs, tuple(regions))
+        self.body.items.append(item)
+        self.used.update(o.id for o in inputs if isinstance(o, SSAValue))
+        self.body.values += results
+        return results
+
+
+__all__ = ["BOOL", "COMPARISONS", "Body", "Declares", "Emitter", "anything", "no_bool", "no_float",
+           "pointee"]  # fmt: skip

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from mytriton.ir.expr import Param
-from mytriton.ir.registry import get
 from mytriton.ir.types import (
     BOOL,
+    F32,
     I32,
     PointerType,
     ScalarType,
@@ -21,39 +21,47 @@ from mytriton.ir.types import (
     scalar_of,
     shape_of,
 )
-from mytriton.ir.values import (
-    Constant,
-    SSAForRange,
-    SSAFunction,
-    SSAOperand,
-    SSAValue,
-    operand_type,
-)
+from mytriton.ir.values import Constant, SSAFunction, SSAOperand, SSAValue, operand_type
 
-from ..cases.build import DTYPES
-from .emitter import Body, Declares, Emitter, anything, no_bool, no_float, pointee
+from ..cases.build import DTYPES, STORED
+from .emitter import Declares, pointee
 from .program import ArraySpec, Program
+from .steps import FUNCTIONS, Steps
+from .structures import Structures
 
 #: Features the generator can bring into a program on purpose.
 OPTIONAL = (
-    *(f"dtype.{d}" for d in DTYPES if d not in ("i32", "bool")),
-    "rank.2", "grid.axis1", "grid.axis2", "control.for", "reduce.sum", "reduce.max", "reduce.min",
-    "op.exp", "op.div", "op.select", "op.maximum", "op.minimum", "op.neg", "op.full", "op.zeros",
+    *(f"dtype.{d}" for d in (*DTYPES, *STORED) if d not in ("i32", "bool")),
+    "rank.2", "grid.axis1", "grid.axis2", "control.for", "control.if", "control.while",
+    *(f"reduce.{r}" for r in ("sum", "max", "min", "argmax", "argmin", "xor_sum", "custom")),
+    *(f"op.{name}" for name in FUNCTIONS), "op.div", "op.rem", "op.select", "op.maximum",
+    "op.minimum", "op.neg", "op.abs", "op.full", "op.zeros", "op.or", "op.xor", "op.not", "op.shl",
+    "op.shr", "op.umulhi", "op.bitcast", "op.fma", "op.trans", "op.dot", "op.num_programs",
+    "op.cmp_le", "op.cmp_gt", "op.cmp_ge", "op.cmp_eq", "op.cmp_ne",
 )  # fmt: skip
 #: Chance of each kind of step, before what the backend lacks is left out.
 WEIGHTS = {
-    "binary": 30, "extremum": 8, "compare": 8, "select": 10, "unary": 6, "exp": 3, "div": 6,
-    "cast": 6, "load": 8, "scalar_load": 4, "gather": 4, "store": 10, "reload": 3, "reduce": 6,
-    "construct": 4, "loop": 5,
+    "binary": 28, "extremum": 8, "compare": 8, "select": 10, "unary": 6, "function": 10, "div": 7,
+    "cast": 7, "load": 8, "scalar_load": 4, "gather": 4, "store": 10, "reload": 3, "reduce": 7,
+    "construct": 4, "loop": 4, "while": 3, "branch": 5, "bits": 8, "shift": 5, "umulhi": 2,
+    "bitcast": 4, "fma": 3, "custom_reduce": 2, "trans": 3, "dot": 5, "eight": 2, "programs": 1,
 }  # fmt: skip
 NEEDS = {
-    "exp": ("op.exp",), "div": ("op.div",), "select": ("op.select",), "loop": ("control.for",),
-    "extremum": ("op.maximum", "op.minimum"), "unary": ("op.neg",), "cast": ("op.cast",),
-    "construct": ("op.full", "op.zeros"), "gather": ("op.maximum", "op.minimum"),
+    "div": ("op.div",), "select": ("op.select",), "loop": ("control.for",), "cast": ("op.cast",),
+    "extremum": ("op.maximum", "op.minimum"), "construct": ("op.full", "op.zeros"),
+    "gather": ("op.maximum", "op.minimum"), "while": ("control.while",),
+    "branch": ("control.if",), "umulhi": ("op.umulhi",), "bitcast": ("op.bitcast",),
+    "fma": ("op.fma",), "custom_reduce": ("reduce.custom",), "trans": ("op.trans",),
+    "dot": ("op.dot",), "programs": ("op.num_programs",),
+    "eight": ("op.cast", "op.maximum", "op.minimum"),
 }  # fmt: skip
+#: Features of programs whose blocks have rank 2.
+_SQUARE = ("rank.2", "op.dot", "op.trans")
+#: Steps that are rarer inside of regions.
+_HEAVY = ("loop", "while", "branch", "reduce", "custom_reduce", "dot")
 
 
-class Generator(Emitter):
+class Generator(Steps, Structures):
     """Makes one program from a random source. ``wanted`` is a feature it must contain."""
 
     # ------------------------------------------------------------------ the frame of a program
@@ -61,9 +69,11 @@ class Generator(Emitter):
     def program(self, seed: int) -> Program:
         """The whole program."""
         rng = self.rng
-        rank2 = self.allowed("rank.2") and (self.wanted == "rank.2" or rng.random() < 0.4)
+        rank2 = self.allowed("rank.2") and (self.wanted in _SQUARE or rng.random() < 0.4)
         if rank2:
-            self.tile: tuple[int, ...] = (rng.choice([1, 2, 4, 8]), rng.choice([1, 2, 4, 16]))
+            self.tile = (rng.choice([1, 2, 4, 8]), rng.choice([1, 2, 4, 16]))
+            if rng.random() < 0.3 or self.wanted == "op.dot":
+                self.tile = (rng.choice([2, 4, 16]),) * 2
         else:
             self.tile = (rng.choice([1, 2, 8, 16, 32]),)
         grid = self._grid()
@@ -79,6 +89,7 @@ class Generator(Emitter):
         limit = self.param("n", I32, value=self.n)
         self.trips = self.param("k", I32, value=rng.randint(0, 4))
         self._scalar_params()
+        self.body.certain += [limit, self.trips]
         self._frame(limit, grid)
         for _ in range(rng.randint(4, 22)):
             self.step()
@@ -130,6 +141,7 @@ class Generator(Emitter):
     def _frame(self, limit: Param, grid: tuple[int, int, int]) -> None:
         """The lane's own index and the mask that keeps it inside of the arrays."""
         place: SSAOperand = self.emit("program_id", axis=0)
+        self.body.certain.append(place)
         for axis in (1, 2):
             if grid[axis] > 1:
                 before = Constant(grid[0] * (grid[1] if axis == 2 else 1), I32)
@@ -181,78 +193,9 @@ class Generator(Emitter):
         weights = [WEIGHTS[k] for k in names]
         if self.depth:
             weights = [
-                w // 3 if k in ("loop", "reduce") else w
-                for k, w in zip(names, weights, strict=True)
+                max(1, w // 3) if k in _HEAVY else w for k, w in zip(names, weights, strict=True)
             ]
         getattr(self, f"_{self.rng.choices(names, weights)[0]}")()
-
-    def _binary(self) -> None:
-        opcode = self.rng.choice(["add", "add", "sub", "mul", "mul", "and"])
-        accept = {"and": no_float, "mul": no_bool}.get(opcode, anything)
-        self._combine(opcode, self.number(accept), self.number(accept))
-
-    def _combine(self, opcode: str, *operands: SSAOperand) -> SSAValue | None:
-        """Emit when the operands have values, fit the tile and the result is a declared type."""
-        types = [operand_type(o) for o in operands]
-        if any(o is None for o in operands) or all(isinstance(o, Constant) for o in operands):
-            return None
-        try:
-            result = get(opcode).infer(types, {})
-        except Exception:
-            return None
-        if result is None or element_of(result) not in self.dtypes:
-            return None
-        if not self.fitting(self.tile)(result):
-            return None
-        return self.emit(opcode, *operands)
-
-    def _extremum(self) -> None:
-        opcode = self.rng.choice(["maximum", "minimum"])
-        self._combine(opcode, self.number(no_bool), self.number(no_bool))
-
-    def _compare(self) -> None:
-        self._combine("cmp_lt", self.number(), self.number())
-
-    def _select(self) -> None:
-        condition = self.pick(lambda ty: scalar_of(ty) == BOOL)
-        x = self.number()
-        kind = scalar_of(operand_type(x)).kind if x is not None else ""  # type: ignore[arg-type]
-        self._combine("select", condition, x, self.number(lambda t: t.kind == kind))
-
-    def _unary(self) -> None:
-        self._combine("neg", self.number(lambda t: not t.is_bool()))
-
-    def _exp(self) -> None:
-        x = self.number(lambda t: t.is_floating())
-        if x is None or isinstance(x, Constant):
-            return
-        if self.allowed("op.minimum"):
-            limited = self._combine("minimum", x, Constant(4.0, scalar_of(operand_type(x))))  # type: ignore[arg-type]
-            x = limited if limited is not None else x
-        self._combine("exp", x)
-
-    def _div(self) -> None:
-        x = self.number(lambda t: not t.is_bool())
-        kind = scalar_of(operand_type(x)).kind if x is not None else ""  # type: ignore[arg-type]
-        y = self.number(lambda t: t.kind == kind)
-        if x is None or y is None:
-            return
-        if kind != "float":
-            element = scalar_of(operand_type(y))  # type: ignore[arg-type]
-            if self.rng.random() < 0.5 or not self.allowed("op.maximum"):
-                y = Constant(
-                    self.rng.choice([2, 3, 7, -3] if kind == "int" else [2, 3, 7]), element
-                )
-            elif isinstance(y, Constant):
-                return
-            else:
-                y = self._combine("maximum", y, Constant(1, element))
-        self._combine("div", x, y)
-
-    def _cast(self) -> None:
-        x = self.number()
-        if x is not None and not isinstance(x, Constant):
-            self.cast(x, self.rng.choice(self.dtypes))
 
     # ------------------------------------------------------------------ memory
 
@@ -276,7 +219,10 @@ class Generator(Emitter):
         return self.emit("load", ptr, self._masked(), other)
 
     def _inputs(self) -> list[Param]:
-        return [p for p in self.params if p.name in self.arrays and p not in self.outputs]
+        return [
+            p for p in self.params
+            if p.name in self.arrays and p not in self.outputs and pointee(p).name not in STORED
+        ]  # fmt: skip
 
     def _load(self) -> None:
         self._load_from(self.rng.choice(self._inputs()), self.index)
@@ -284,7 +230,9 @@ class Generator(Emitter):
     def _scalar_load(self) -> None:
         array = self.rng.choice(self._inputs())
         place = Constant(self.rng.randrange(self.n), I32)
-        self.emit("load", self.emit("addptr", array, place), None, None)
+        value = self.emit("load", self.emit("addptr", array, place), None, None)
+        if value.ty == I32:
+            self.body.certain.append(value)
 
     def _gather(self) -> None:
         index = self.pick(
@@ -310,85 +258,37 @@ class Generator(Emitter):
         value = self.cast(value, pointee(out))
         self.store(ptr, value, self._masked())
 
+    def _eight(self) -> None:
+        """Numbers of 8 bits: loaded and widened, or narrowed and stored."""
+        names = [d for d in STORED if self.allowed(f"dtype.{d}")]
+        if not names or F32 not in self.dtypes:
+            return
+        ty = ScalarType(self.rng.choice(names))
+        array = self.param("e", PointerType(ty), spec=ArraySpec(self.n, "eight"))
+        ptr = self.emit("addptr", array, self.index)
+        if self.rng.random() < 0.6:
+            found = self.emit("load", ptr, self.mask, None)
+            self.body.values.pop()
+            self.emit("cast", found, dtype=F32)
+            return
+        x = self.number(lambda t: t == F32)
+        narrow = self.limited(x, -400.0, 400.0) if not isinstance(x, Constant) else None
+        if narrow is not None:
+            self.store(ptr, self.emit("cast", narrow, dtype=ty), self.mask)
+            self.body.values.pop()
+
+    def _programs(self) -> None:
+        self.body.certain.append(self.emit("num_programs", axis=self.rng.randrange(3)))
+
     def _reload(self) -> None:
         """What this program stored, or what was there before."""
         self._load_from(self.rng.choice(self.outputs), self.index)
-
-    # ------------------------------------------------------------------ shapes
-
-    def _reduce(self) -> None:
-        kinds = [k for k in ("sum", "max", "min") if self.allowed(f"reduce.{k}")]
-        value = self.pick(lambda t: shape_of(t) == self.tile)
-        if not kinds or value is None:
-            return
-        kind = self.rng.choice(kinds)
-        ty = scalar_of(operand_type(value))  # type: ignore[arg-type]
-        if ty.bits < 32 and not (ty.is_floating() and kind == "sum"):
-            wide = ScalarType("f32" if ty.is_floating() else "i32")
-            if wide not in self.dtypes:
-                return
-            value = self.cast(value, wide)
-        if len(self.tile) == 1 or self.rng.random() < 0.3:
-            self.emit(kind, value)
-            return
-        axis = self.rng.randrange(2)
-        self.emit("expand_dims", self.emit(kind, value, axis=axis), axis=axis)
-        # The rank-1 result fits the tile only by accident: it is no value to draw.
-        self.body.values.pop(-2)
-
-    def _construct(self) -> None:
-        ty = self.rng.choice(self.dtypes)
-        if self.rng.random() < 0.4:
-            self.emit("zeros", shape=self.tile, dtype=ty)
-            return
-        value = self.pick(lambda t: shape_of(t) == () and scalar_of(t) == ty)
-        self.emit(
-            "full", value if value is not None else self.literal(ty), shape=self.tile, dtype=ty
-        )
-
-    # ------------------------------------------------------------------ loops
-
-    def _loop(self) -> None:
-        if self.depth >= 2:
-            return
-        rng = self.rng
-        start: SSAOperand = Constant(rng.choice([0, 0, 1]), I32)
-        stop: SSAOperand = self.trips if rng.random() < 0.5 else Constant(rng.randint(0, 3), I32)
-        step = Constant(rng.choice([1, 1, 2]), I32)
-        inputs = [v for v in (self.number() for _ in range(rng.randint(1, 3))) if v is not None]
-        if rng.random() < 0.3 and inputs:
-            inputs.append(inputs[0])  # two of one type, so that they can be exchanged
-        types = [operand_type(v) for v in inputs]
-        index = self.fresh(I32)
-        args = tuple(self.fresh(ty) for ty in types if ty is not None)
-        self.wrapped.update(arg.id for arg in args)
-        outer, self.body = self.body, Body([*self.body.values, index, *args])
-        self.depth += 1
-        for _ in range(rng.randint(1, 5)):
-            self.step()
-        yields = tuple(self._yielded(arg, args) for arg in args)
-        self.depth -= 1
-        items, self.body = self.body.items, outer
-        results = tuple(self.fresh(arg.ty) for arg in args)
-        self.wrapped.update(value.id for value in results)
-        self.body.items.append(
-            SSAForRange(index, start, stop, step, tuple(inputs), args, items, yields, results)
-        )
-        self.body.values += results
-
-    def _yielded(self, arg: SSAValue, args: Sequence[SSAValue]) -> SSAOperand:
-        if self.rng.random() < 0.35:  # exchange, rotate, copy or keep
-            return self.rng.choice([a for a in args if a.ty == arg.ty])
-        value = self.pick(lambda ty: ty == arg.ty)
-        if value is not None:
-            return value
-        return arg
 
 
 def make_program(seed: int, declares: Declares, wanted: str = "") -> Program | None:
     """The program of a seed; ``None`` when ``wanted`` did not come up in it."""
     generator = Generator(random.Random(seed), declares, wanted)
-    if wanted.startswith("dtype."):
+    if wanted.startswith("dtype.") and wanted.removeprefix("dtype.") not in STORED:
         # Make sure an array of the type is there and is used.
         ty = ScalarType(wanted.removeprefix("dtype."))
         generator.dtypes = [*generator.dtypes, *[ty] * 6]

@@ -16,14 +16,27 @@ import numpy.typing as npt
 
 from mytriton.ir.types import ScalarType
 
-from ..cases.build import dtype, is_float, rounded
+from ..cases.build import FLOATS, STORED, dtype, rounded
 
 Array = npt.NDArray[Any]
 
 #: Half an ulp of 1, the largest finite value, the smallest denormal.
-UNIT = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
-LARGEST = {"f16": 65504.0, "bf16": 3.3895e38, "f32": 3.4028234e38, "f64": 1.797e308}
-TINY = {"f16": 2.0**-24, "bf16": 2.0**-133, "f32": 2.0**-149, "f64": 5e-324}
+UNIT = {
+    "f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53, "f8e4nv": 2.0**-4,
+    "f8e5": 2.0**-3,
+}  # fmt: skip
+LARGEST = {
+    "f16": 65504.0, "bf16": 3.3895e38, "f32": 3.4028234e38, "f64": 1.797e308, "f8e4nv": 448.0,
+    "f8e5": 57344.0,
+}  # fmt: skip
+TINY = {
+    "f16": 2.0**-24, "bf16": 2.0**-133, "f32": 2.0**-149, "f64": 5e-324, "f8e4nv": 2.0**-9,
+    "f8e5": 2.0**-16,
+}  # fmt: skip
+
+
+def is_float(name: str) -> bool:
+    return name in FLOATS or name in STORED
 
 
 @dataclass(slots=True)
@@ -122,12 +135,44 @@ def _div(name: str, a: Value, b: Value) -> Value:
     return _settle(name, v, error, 5 * UNIT[name] * np.abs(v) + TINY[name])
 
 
-def less(a: Value, b: Value) -> Value:
+def _whole(name: str, v: Array, *operands: Value) -> Value:
+    """A result that is known exactly or not at all."""
+    return Value(name, np.asarray(v), _unknown(v.shape, *(o.e for o in operands)))
+
+
+def _rem(name: str, a: Value, b: Value) -> Value:
+    """What a division that truncates leaves."""
+    if is_float(name):
+        return _whole(name, np.fmod(a.v, b.v), a, b)
+    quotient = _div(name, a, b)
+    return Value(name, a.v - quotient.v * b.v, quotient.e)
+
+
+def _upper(name: str, a: Array, b: Array) -> Array:
+    bits = dtype(name).itemsize * 8
+    left, right = (x.astype(object) % 2**bits for x in (a, b))
+    high = (left * right) >> bits
+    return np.asarray(high).astype(np.uint64).astype(dtype(name)).reshape(a.shape)
+
+
+def bitcast(name: str, x: Value) -> Value:
+    """The same bits; from integers only."""
+    v = np.ascontiguousarray(x.v).view(dtype(name)).reshape(x.v.shape)
+    return _whole(name, v.astype(held_dtype(name)), x)
+
+
+COMPARISONS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "cmp_lt": np.less, "cmp_le": np.less_equal, "cmp_gt": np.greater, "cmp_ge": np.greater_equal,
+    "cmp_eq": np.equal, "cmp_ne": np.not_equal,
+}  # fmt: skip
+
+
+def compare(opcode: str, a: Value, b: Value) -> Value:
     slack = a.e + b.e
     close = (slack > 0) & ~(np.abs(a.v.astype(np.float64) - b.v) > slack)
     if not is_float(a.ty):
         close = slack > 0
-    return Value("bool", a.v < b.v, np.where(close, np.inf, 0.0))
+    return Value("bool", COMPARISONS[opcode](a.v, b.v), np.where(close, np.inf, 0.0))
 
 
 def _extremum(name: str, a: Value, b: Value, larger: bool) -> Value:
@@ -142,18 +187,14 @@ def select(name: str, c: Value, a: Value, b: Value) -> Value:
     return Value(name, np.where(c.v, a.v, b.v), np.where(c.e > 0, np.inf, np.where(c.v, a.e, b.e)))
 
 
-def exp(name: str, a: Value) -> Value:
-    v = np.exp(a.v)
-    error = np.where(a.e > 0, np.abs(v) * np.expm1(np.minimum(a.e, 50.0)), 0.0)
-    found = _settle(name, v, error, 16 * UNIT[name] * np.abs(v) + TINY[name])
-    # Whether a finite argument overflows is a matter of its last bit.
-    edge = np.isfinite(a.v) & ~np.isfinite(found.v)
-    return Value(name, found.v, np.where(edge, np.inf, found.e))
-
-
 BINARY: Mapping[str, Callable[[str, Value, Value], Value]] = {
     "add": _add, "sub": lambda n, a, b: _add(n, a, b, -1), "mul": _mul, "div": _div,
-    "and": lambda n, a, b: Value(n, a.v & b.v, _unknown(a.v.shape, a.e, b.e)),
+    "rem": lambda n, a, b: _rem(n, a, b), "and": lambda n, a, b: _whole(n, a.v & b.v, a, b),
+    "or": lambda n, a, b: _whole(n, a.v | b.v, a, b),
+    "xor": lambda n, a, b: _whole(n, a.v ^ b.v, a, b),
+    "shl": lambda n, a, b: _whole(n, a.v << b.v, a, b),
+    "shr": lambda n, a, b: _whole(n, a.v >> b.v, a, b),
+    "umulhi": lambda n, a, b: _whole(n, _upper(n, a.v, b.v), a, b),
     "maximum": lambda n, a, b: _extremum(n, a, b, True),
     "minimum": lambda n, a, b: _extremum(n, a, b, False),
 }  # fmt: skip
@@ -171,27 +212,3 @@ def common_type(a: str, b: str) -> str:
         return a if x.bits >= y.bits else b
     unsigned, signed = (y, x) if x.is_signed() else (x, y)
     return unsigned.name if unsigned.bits >= signed.bits else signed.name
-
-
-def reduce_block(op: str, x: Value, axes: tuple[int, ...]) -> Value:
-    n = int(np.prod([x.v.shape[k] for k in axes]))
-    if not is_float(x.ty):
-        if op == "sum":
-            v = np.add.reduce(x.v, axis=axes, dtype=x.v.dtype)
-        else:
-            v = (np.maximum if op == "max" else np.minimum).reduce(x.v, axis=axes)
-        return Value(
-            x.ty, np.asarray(v), np.asarray(np.where((x.e > 0).any(axis=axes), np.inf, 0.0))
-        )
-    if op == "sum":
-        v = np.asarray(x.v.sum(axis=axes))
-        spread = (n - 1) * UNIT[x.ty] * 2 * np.abs(x.v).sum(axis=axes)
-        odd = ~np.isfinite(x.v).all(axis=axes)
-        found = _settle(x.ty, v, np.asarray(x.e.sum(axis=axes)), spread)
-        # Finite terms may overflow on the way, in one order and not in another.
-        risky = ~odd & (np.abs(x.v).sum(axis=axes) >= LARGEST[x.ty] / 2)
-        return Value(x.ty, found.v, np.asarray(np.where(risky, np.inf, found.e)))
-    v = np.asarray((np.fmax if op == "max" else np.fmin).reduce(x.v, axis=axes))
-    e = np.asarray(x.e.max(axis=axes))
-    # The sign of a zero depends on which of two equal elements is taken.
-    return Value(x.ty, v, np.where((v == 0) & (n > 1), np.maximum(e, TINY[x.ty]), e))

@@ -28,7 +28,7 @@ class ArraySpec:
 
     length: int
     #: ``small`` whole numbers, ``plain`` values over the whole range, ``special`` with NaN and
-    #: infinities among them, ``index`` (0 to ``length - 1``).
+    #: infinities among them, ``index`` (0 to ``length - 1``), ``eight`` (what 8-bit floats hold).
     contents: str = "plain"
 
 
@@ -54,6 +54,8 @@ class Program:
         if not isinstance(param.ty, PointerType):
             return self.scalars[param.name]
         spec, name = self.arrays[param.name], param.ty.element.name
+        if spec.contents == "eight":
+            return (rng.integers(-40, 41, spec.length) / 4).astype(np.float32).astype(dtype(name))
         if spec.contents == "index":
             return rng.integers(0, max(1, spec.length), spec.length).astype(dtype(name))
         if spec.contents == "small" or not is_float(name):

@@ -16,6 +16,7 @@ from mytriton.ir.expr import Param
 from mytriton.ir.types import PointerType, Type, element_of, shape_of
 from mytriton.ir.values import (
     Constant,
+    Region,
     SSAForRange,
     SSAFunction,
     SSAItem,
@@ -24,17 +25,19 @@ from mytriton.ir.values import (
     SSAValue,
 )
 
-from ..cases.build import dtype, is_float, rounded
+from ..cases.build import dtype, rounded
+from .functions import FUNCTIONS, dot, fma, function, magnitude, reduce_block
 from .meanings import (
     BINARY,
+    COMPARISONS,
     Array,
     Value,
+    bitcast,
     common_type,
+    compare,
     convert,
-    exp,
     held_dtype,
-    less,
-    reduce_block,
+    is_float,
     select,
 )
 
@@ -67,11 +70,13 @@ class _Program:
     """One program of the grid."""
 
     def __init__(
-        self, memory: Mapping[str, Memory], scalars: Mapping[str, Value], pid: Sequence[int]
-    ):
+        self, memory: Mapping[str, Memory], scalars: Mapping[str, Value], pid: Sequence[int],
+        grid: Sequence[int],
+    ):  # fmt: skip
         self.memory = memory
         self.scalars = scalars
         self.pid = pid
+        self.grid = grid
         self.values: dict[int, Any] = {}
 
     def get(self, operand: SSAOperand) -> Any:
@@ -90,6 +95,9 @@ class _Program:
         for item in body:
             if isinstance(item, SSAForRange):
                 self.loop(item)
+            elif item.regions:
+                found = getattr(self, f"{item.opcode}_region")(item)
+                self.values.update(zip((r.id for r in item.results), found, strict=True))
             else:
                 found = self.evaluate(item)
                 if item.result is not None:
@@ -107,6 +115,42 @@ class _Program:
             self.run(item.body)
             carried = [self.get(value) for value in item.yields]
         self.values.update(zip((r.id for r in item.results), carried, strict=True))
+
+    def region(self, region: Region, values: Sequence[Any] = ()) -> list[Any]:
+        """Run a region with values for its arguments: what it yields."""
+        self.values.update(zip((a.id for a in region.args), values, strict=True))
+        self.run(region.body)
+        return [self.get(value) for value in region.yields]
+
+    def sure(self, condition: Value) -> bool:
+        if condition.e > 0:
+            raise Unsupported("a condition that depends on rounding")
+        return bool(condition.v)
+
+    def if_region(self, item: SSAOp) -> list[Any]:
+        then, other = item.regions
+        return self.region(then if self.sure(self.get(item.operands[0])) else other)
+
+    def while_region(self, item: SSAOp) -> list[Any]:
+        condition, body = item.regions
+        carried = [self.get(value) for value in item.operands]
+        while self.sure(self.region(condition, carried)[0]):
+            carried = self.region(body, carried)
+        return carried
+
+    def reduce_region(self, item: SSAOp) -> list[Any]:
+        """Combines neighbours from the left, element by element."""
+        (x,) = (self.get(value) for value in item.operands)
+        axis = item.attrs.get("axis")
+        v, e = (a.reshape(-1) if axis is None else np.moveaxis(a, axis, 0) for a in (x.v, x.e))
+        rest = v.shape[1:]
+        found, error = np.empty(rest, v.dtype), np.empty(rest)
+        for at in np.ndindex(*rest):
+            held = Value(x.ty, v[(0, *at)], e[(0, *at)])
+            for k in range(1, v.shape[0]):
+                (held,) = self.region(item.regions[0], [held, Value(x.ty, v[(k, *at)], e[(k, *at)])])
+            found[at], error[at] = held.v, held.e
+        return [Value(x.ty, found, error)]
 
     def evaluate(self, op: SSAOp) -> Any:
         operands = [self.get(o) for o in op.operands]
@@ -126,6 +170,8 @@ class _Program:
         zero = np.zeros(shape)
         if op.opcode == "program_id":
             return Value(name, np.asarray(self.pid[op.attrs["axis"]], np.int32), zero)
+        if op.opcode == "num_programs":
+            return Value(name, np.asarray(self.grid[op.attrs["axis"]], np.int32), zero)
         if op.opcode == "arange":
             return Value(name, np.arange(op.attrs["start"], op.attrs["end"], dtype=np.int32), zero)
         if op.opcode == "zeros":
@@ -136,7 +182,12 @@ class _Program:
             axis = op.attrs["axis"]
             x = operands[0]
             return Value(name, np.expand_dims(x.v, axis), np.expand_dims(x.e, axis))
-        if op.opcode in ("sum", "max", "min"):
+        if op.opcode == "trans":
+            x = operands[0]
+            return Value(name, x.v.transpose(op.attrs["order"]), x.e.transpose(op.attrs["order"]))
+        if op.opcode == "dot":
+            return dot(name, *operands)
+        if op.opcode in ("sum", "max", "min", "argmax", "argmin", "xor_sum"):
             x = operands[0]
             wanted = op.attrs.get("axis")
             return reduce_block(
@@ -150,13 +201,21 @@ class _Program:
         if op.opcode == "select":
             a, b = (convert(o, name) for o in operands[1:])
             return select(name, convert(operands[0], "bool"), a, b)
-        if op.opcode == "cmp_lt":
+        if op.opcode in COMPARISONS:
             common = common_type(operands[0].ty, operands[1].ty)
-            return less(convert(operands[0], common), convert(operands[1], common))
+            return compare(op.opcode, *(convert(o, common) for o in operands))
         if op.opcode == "neg":
             return Value(name, np.negative(operands[0].v), operands[0].e)
-        if op.opcode == "exp":
-            return exp(name, operands[0])
+        if op.opcode == "not":
+            return Value(name, np.invert(operands[0].v), operands[0].e)
+        if op.opcode == "abs":
+            return magnitude(name, operands[0])
+        if op.opcode == "bitcast":
+            return bitcast(name, operands[0])
+        if op.opcode == "fma":
+            return fma(name, *(convert(o, name) for o in operands))
+        if op.opcode in FUNCTIONS:
+            return function(op.opcode, name, operands[0])
         if op.opcode in BINARY:
             a, b = (convert(o, name) for o in operands)
             return BINARY[op.opcode](name, a, b)
@@ -212,7 +271,7 @@ def evaluate(
         for k in range(z):
             for j in range(y):
                 for i in range(x):
-                    _Program(memory, scalars, (i, j, k)).run(function.body)
+                    _Program(memory, scalars, (i, j, k), grid).run(function.body)
     return memory
 
 

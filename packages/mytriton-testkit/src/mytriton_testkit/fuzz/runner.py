@@ -111,10 +111,13 @@ class _Checker:
         self.name = name
         self.backend = selection.named(name)
         self.launches = self.backend.availability.can_launch
+        self._declared: dict[str, bool] = {}
 
     def declares(self, feature: str) -> bool:
-        known = self.backend.info.capabilities.get(feature)
-        return known is not None and known.state == "yes"
+        if feature not in self._declared:  # the generator asks often, and tables may be slow
+            known = self.backend.info.capabilities.get(feature)
+            self._declared[feature] = known is not None and known.state == "yes"
+        return self._declared[feature]
 
     def check(self, program: Program) -> None:
         """Raises ``_Failed``."""

@@ -27,16 +27,20 @@ from .program import Program
 Replace = dict[int, SSAOperand]
 
 
-def _rewritten(items: Sequence[SSAItem], drop: SSAItem | None, swap: Replace) -> list[SSAItem]:
-    """The items without ``drop`` and with values replaced."""
-    found = []
+def _rewritten(
+    items: Sequence[SSAItem], drop: SSAItem | None, swap: Replace, instead: Sequence[SSAItem] = ()
+) -> list[SSAItem]:
+    """The items with ``instead`` in the place of ``drop`` and with values replaced."""
+    found: list[SSAItem] = []
     for item in items:
         if item is drop:
+            found += _rewritten(instead, None, swap)
             continue
         inputs = [_swapped(o, swap) for o in item.inputs]
         regions = [
             Region(
-                r.args, _rewritten(r.body, drop, swap), tuple(_swapped(o, swap) for o in r.yields)
+                r.args, _rewritten(r.body, drop, swap, instead),
+                tuple(_swapped(o, swap) for o in r.yields),
             )
             for r in item.regions
         ]
@@ -65,12 +69,11 @@ def without_dead(items: Sequence[SSAItem]) -> list[SSAItem]:
 def _kept(items: Sequence[SSAItem], used: set[int]) -> list[SSAItem]:
     kept: list[SSAItem] = []
     for item in items:
-        if isinstance(item, SSAForRange):
-            region = item.regions[0]
-            body = _kept(region.body, used)
-            stores = any(inner.opcode == "store" for inner in walk(body))
+        if item.regions:
+            regions = [Region(r.args, _kept(r.body, used), r.yields) for r in item.regions]
+            stores = any(inner.opcode == "store" for r in regions for inner in walk(r.body))
             if stores or any(r.id in used for r in item.results):
-                kept.append(item.rebuild(item.inputs, [Region(region.args, body, region.yields)]))
+                kept.append(item.rebuild(item.inputs, regions))
         elif item.opcode == "store" or any(r.id in used for r in item.results):
             kept.append(item)
     return kept
@@ -87,12 +90,19 @@ def candidates(program: Program) -> Iterator[Program]:
     body = program.function.body
     if program.grid != (1, 1, 1):
         yield replace(program, grid=(1, 1, 1))
-    items = [item for item in walk(body) if item.opcode in ("store", "for")]
+    items = [item for item in walk(body) if item.opcode in ("store", "for", "while", "if")]
     for item in reversed(items):
-        swap = dict(zip((r.id for r in item.results), item.inputs[3:], strict=False))
+        if item.opcode == "if":
+            for region in item.regions:
+                swap = dict(zip((r.id for r in item.results), region.yields, strict=True))
+                yield _with_body(program, _rewritten(body, item, swap, region.body))
+            continue
+        inputs = item.inputs[3:] if item.opcode == "for" else item.inputs
+        swap = dict(zip((r.id for r in item.results), inputs, strict=False))
         yield _with_body(program, _rewritten(body, item, swap))
     for item in reversed(list(walk(body))):
-        if item.opcode == "load" or (isinstance(item, SSAOp) and get(item.opcode).pure):
+        plain = isinstance(item, SSAOp) and not item.regions
+        if item.opcode == "load" or (plain and get(item.opcode).pure):
             for stand_in in _stand_ins(item):
                 swap = {item.results[0].id: stand_in}
                 yield _with_body(program, _rewritten(body, item, swap))

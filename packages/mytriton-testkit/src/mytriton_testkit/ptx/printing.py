@@ -38,7 +38,8 @@ def _string(m: Machine, address: int, ins: Call) -> str:
     if buffer is None:
         raise PtxUnsupported(f"printf with a string that is not in global memory ({ins.site})")
     found = m.launch.memory.read(address, buffer.end - address).tobytes()
-    return found.split(b"\0", 1)[0].decode(errors="replace")
+    text: str = found.split(b"\0", 1)[0].decode(errors="replace")
+    return text
 
 
 class _Arguments:

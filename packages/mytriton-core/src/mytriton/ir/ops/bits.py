@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,7 @@ shl = register(
         "shl", ("lhs", "rhs"), rules.bitwise("shl"), _shift(np.left_shift),
         "Shift left. A shift by the width of the type or more is undefined.",
         elementwise=True, symbol="<<", fold=_fold_shift, defined=_in_range,
+        hazard="shift-out-of-range", exact=operator.lshift,
     )
 )  # fmt: skip
 shr = register(
@@ -128,6 +130,7 @@ shr = register(
         "Shift right: signed integers copy their sign, unsigned ones fill with zeros. A shift by the "
         "width of the type or more is undefined.",
         elementwise=True, symbol=">>", fold=_fold_shift, defined=_in_range,
+        hazard="shift-out-of-range",
     )
 )  # fmt: skip
 umulhi = register(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -194,21 +195,21 @@ add = register(
     OpDef(
         "add", ("lhs", "rhs"), rules.arithmetic("add"), _add,
         "Sum of two numbers. Integers wrap; `bool + bool` stays `bool` (exclusive or).",
-        elementwise=True, commutative=True, symbol="+", fold=_fold_add,
+        elementwise=True, commutative=True, symbol="+", fold=_fold_add, exact=operator.add,
     )
 )  # fmt: skip
 sub = register(
     OpDef(
         "sub", ("lhs", "rhs"), rules.arithmetic("sub"), _sub,
         "Difference of two numbers. Integers wrap.",
-        elementwise=True, symbol="-", fold=_fold_sub,
+        elementwise=True, symbol="-", fold=_fold_sub, exact=operator.sub,
     )
 )  # fmt: skip
 mul = register(
     OpDef(
         "mul", ("lhs", "rhs"), rules.arithmetic("mul"), lambda ev, a, b: a * b,
         "Product of two numbers. Integers wrap.",
-        elementwise=True, commutative=True, symbol="*", fold=_fold_mul,
+        elementwise=True, commutative=True, symbol="*", fold=_fold_mul, exact=operator.mul,
     )
 )  # fmt: skip
 div = register(
@@ -218,6 +219,7 @@ div = register(
         "zero as in C, and dividing by zero gives an unspecified value but never traps. The `/` "
         "operator on two integers converts both to `f32` first.",
         elementwise=True, symbol="/", fold=_fold_div, speculatable=False, defined=_divisible,
+        hazard="division-by-zero",
     )
 )  # fmt: skip
 BINARY_SYMBOLS["//"] = "div"  # on integers only: the language sees to that
@@ -227,6 +229,7 @@ rem = register(
         "Remainder of a division that truncates toward zero, as in C: it takes the sign of `lhs`. "
         "16-bit floats compute in `f32`. An integer remainder by zero is unspecified but never traps.",
         elementwise=True, symbol="%", speculatable=False, defined=_divisible,
+        hazard="division-by-zero",
     )
 )  # fmt: skip
 and_ = register(
@@ -240,6 +243,7 @@ neg = register(
     OpDef(
         "neg", ("operand",), rules.same("neg"), lambda ev, a: np.negative(a),
         "Negation. Integers wrap (`-INT_MIN` is `INT_MIN`).", elementwise=True, symbol="-",
+        exact=operator.neg,
     )
 )  # fmt: skip
 exp = register(
@@ -277,6 +281,6 @@ cast = register(
         "Value conversion: float to int truncates, int to int wraps, to bool is `!= 0`. Integers reach "
         "`bf16` through `f32`.",
         attrs=("dtype",), elementwise=True, fold=_fold_cast, defined=_castable,
-        compute=_source_type, constants="peer",
+        compute=_source_type, constants="peer", hazard="cast-out-of-range",
     )
 )  # fmt: skip

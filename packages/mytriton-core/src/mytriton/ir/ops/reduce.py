@@ -27,7 +27,7 @@ def check_axis(name: str, ty: Type | None, attrs: rules.Attrs) -> tuple[int, ...
         raise rules.OpRuleError(f"{name} needs a block, got {ty}; a scalar has nothing to reduce")
     axis = attrs.get("axis")
     if axis is not None and (type(axis) is not int or not 0 <= axis < len(shape)):
-        axes = ", ".join(map(str, range(len(shape_of(ty)))))
+        axes = ", ".join(map(str, range(len(shape))))
         raise rules.OpRuleError(
             f"{name}: axis {axis!r} is not an axis of {ty}; its axes are {axes}"
         )

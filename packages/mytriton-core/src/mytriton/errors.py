@@ -169,11 +169,26 @@ class DeviceAssertionError(MytritonError, AssertionError):
 
 
 @dataclass(frozen=True)
+class Link:
+    """One value on the way to a finding: where the source computes it, what it says there, and what
+    that was in the offending lane."""
+
+    expression: str
+    value: str
+    span: Span | None = None
+
+    def __str__(self) -> str:
+        where = f"line {self.span.line}" if self.span is not None else "argument"
+        return f"{where}: {self.expression} = {self.value}"
+
+
+@dataclass(frozen=True)
 class Finding:
     """One thing the sanitizer found. ``count`` says how many lanes it happened to; the other
     fields describe the first."""
 
-    #: ``"out-of-bounds"``, ``"undefined"`` or ``"conflict"``.
+    #: ``"out-of-bounds"``, ``"undefined"``, ``"conflict"``, ``"overflow"``, ``"division-by-zero"``,
+    #: ``"shift-out-of-range"``, ``"cast-out-of-range"`` or ``"nan"``.
     kind: str
     message: str
     argument: str = ""
@@ -181,10 +196,27 @@ class Finding:
     index: int | None = None
     span: Span | None = None
     count: int = 1
+    #: The offending indices into the argument, the first few of them.
+    indices: tuple[int, ...] = ()
+    #: What the mask of the access was there; ``None`` when it has no mask.
+    mask: bool | None = None
+    #: Position of the lane in the block.
+    lane: tuple[int, ...] = ()
+    #: How the value came about, from the access back to arguments and program ids.
+    chain: tuple[Link, ...] = ()
 
     def __str__(self) -> str:
         more = f" (and {self.count - 1} more like it)" if self.count > 1 else ""
-        return format_error(self.message + more, self.span)
+        lines = [format_error(self.message + more, self.span)]
+        if len(self.indices) > 1:
+            rest = ", ..." if self.count > len(self.indices) else ""
+            lines.append(f"  indices: {', '.join(map(str, self.indices))}{rest}")
+        if self.index is not None:
+            lines.append(f"  mask: {'none given' if self.mask is None else str(self.mask).lower()}")
+        if self.chain:
+            lines.append(f"  how it came about{f' in lane {self.lane}' if self.lane else ''}:")
+            lines += [f"    {link}" for link in self.chain]
+        return "\n".join(lines)
 
 
 class SanitizerError(MytritonError):

@@ -40,6 +40,7 @@ from .ir.types import (
     shape_of,
     with_shape,
 )
+from .plugins.direct import ABSENT, DirectLaunch, DirectParameter
 from .plugins.errors import DeviceError, MytritonBackendError, UnsupportedFeature
 from .plugins.types import (
     HOOK_API,
@@ -149,8 +150,9 @@ def __dir__() -> list[str]:
 
 __all__ = [
     # hooks and what they exchange
-    "HOOK_API", "ArgSpec", "ArgView", "Artifact", "Availability", "BackendInfo", "Capability",
-    "Claim", "Decline", "Device", "Event", "LaunchSpec", "Limits", "Pass", "Source", "State",
+    "ABSENT", "HOOK_API", "ArgSpec", "ArgView", "Artifact", "Availability", "BackendInfo", "Capability",
+    "Claim", "Decline", "Device", "DirectLaunch", "DirectParameter", "Event", "LaunchSpec",
+    "Limits", "Pass", "Source", "State",
     "capability_table", "default_claim", "hookimpl", "largest_block", "launch_value",
     "missing_features",
     # what is kept on disk

@@ -149,7 +149,7 @@ def open_window(name: str, view: ArgView) -> Window:
 def watch(windows: Iterable[Window], access: Access, programs: int) -> None:
     """Give shadows to the windows in which the order of programs may matter."""
     touched = [w for w in windows if w.argument in access.touched and len(w.elements)]
-    for group in _overlapping(touched):
+    for group in overlapping(touched):
         name = group[0].argument
         if len(group) == 1 and name in access.written_once and name not in access.reads:
             group[0].once = True
@@ -157,7 +157,7 @@ def watch(windows: Iterable[Window], access: Access, programs: int) -> None:
             _share_shadow(group, programs)
 
 
-def _overlapping(windows: Sequence[Window]) -> list[list[Window]]:
+def overlapping(windows: Sequence[Window]) -> list[list[Window]]:
     """The windows grouped by overlap of their bytes."""
     groups: list[list[Window]] = []
     end = -1

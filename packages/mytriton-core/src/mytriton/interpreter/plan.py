@@ -85,6 +85,8 @@ class Plan:
     largest: int
     #: Whether programs print or assert: they then run one at a time.
     talks: bool = False
+    #: What strict mode knows about the function (``hazards.Knowledge``), once it was asked.
+    knowledge: Any = None
 
 
 class _Planner:

@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any
 
+from .direct import ABSENT
 from .variables import split_names
+
+_Context = tuple[ContextVar[Any], Any]
+_Entry = tuple[Mapping[Any, Any], Hashable, Any]
 
 #: Selection in force in this context, and the line that put it there (not part of any key).
 _CONTEXT: ContextVar[str | None] = ContextVar("mytriton_backend", default=None)
@@ -48,21 +52,22 @@ def as_text(backend: str | Sequence[str] | None) -> str | None:
 class Config:
     """Settings of this process. ``backend`` is a name, a list of names, or ``None``."""
 
-    __slots__ = ("_backend",)
+    __slots__ = ("_held",)
 
     def __init__(self) -> None:
-        self._backend: str | None = None
+        # A dictionary: see ``watched``.
+        self._held: dict[str, str | None] = {"backend": None}
 
     @property
     def backend(self) -> str | None:
-        return self._backend
+        return self._held["backend"]
 
     @backend.setter
     def backend(self, value: str | Sequence[str] | None) -> None:
-        self._backend = as_text(value)
+        self._held["backend"] = as_text(value)
 
     def __repr__(self) -> str:
-        return f"config(backend={self._backend!r})"
+        return f"config(backend={self.backend!r})"
 
 
 config = Config()
@@ -88,10 +93,23 @@ def selection_key() -> Hashable:
         return (
             _CONTEXT.get(),
             *map(os.environ.get, _WATCHED),
-            config._backend,
+            config._held["backend"],
             _generation,
         )
-    return (_CONTEXT.get(), get(_K0), get(_K1), get(_K2), config._backend, _generation)
+    return (_CONTEXT.get(), get(_K0), get(_K1), get(_K2), config._held["backend"], _generation)
+
+
+def watched() -> tuple[list[_Context], list[_Entry]] | None:
+    """What ``selection_key`` reads, as places to look at and the objects that are there now: while
+    they are, the key is equal. ``None`` where the environment cannot be looked at that way."""
+    try:
+        environment = os.environ._data  # type: ignore[attr-defined]
+        places = [(environment, key) for key in (_K0, _K1, _K2)]
+    except AttributeError:
+        return None
+    places += [(config._held, "backend"), (globals(), "_generation")]
+    entries = [(held, key, held.get(key, ABSENT)) for held, key in places]
+    return [(_CONTEXT, _CONTEXT.get())], entries
 
 
 class use_backend:

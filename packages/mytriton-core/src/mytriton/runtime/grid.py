@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,25 @@ class Meta(dict[str, Any]):
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self else default  # noqa: SIM401  (self.get is this method)
+
+
+class BoundMeta(Meta):
+    """A ``Meta`` whose bound arguments are given by position; few grid functions ask for them."""
+
+    def __init__(
+        self,
+        constexprs: Mapping[str, Any],
+        arguments: Sequence[tuple[int, str]],
+        values: Sequence[Any],
+        options: Mapping[str, Any],
+    ) -> None:
+        dict.__init__(self, constexprs)
+        self._bound = arguments, values, options
+
+    @property
+    def _others(self) -> Mapping[str, Any]:  # type: ignore[override]
+        arguments, values, options = self._bound
+        return {**{name: values[k] for k, name in arguments}, **options}
 
 
 def normalise(grid: Any) -> tuple[int, int, int]:

@@ -64,6 +64,9 @@ class JITFunction(KernelInterface):
         self.launch_metadata = launch_metadata
         #: Compiled variants by key; several under one key when values of globals differ.
         self.specialisations: dict[Hashable, list[Specialisation]] = {}
+        #: By the backend named by ``with_backend``: ``f(grid, *args, **kwargs)``, which launches
+        #: without looking anything up, where it can (see ``runtime.direct``).
+        self.direct: dict[str | None, Callable[..., Any]] = {}
         self.lock = threading.RLock()
         self.warned: set[str] = set()
         functools.update_wrapper(self, self.source.function)
@@ -128,8 +131,9 @@ class JITFunction(KernelInterface):
             raise ArgumentError(f"kernel {self.__name__!r} is a method; define it as a function")
         return self
 
-    def __getitem__(self, grid: Any) -> Launcher:
-        return Launcher(self, grid, None)
+    def __getitem__(self, grid: Any) -> Callable[..., LaunchResult]:
+        direct = self.direct.get(None)
+        return Launcher(self, grid, None) if direct is None else functools.partial(direct, grid)
 
     def with_backend(self, name: str | Sequence[str]) -> BackendView:
         """The same kernel, launched by the named backend, or by the first of a list that can
@@ -153,6 +157,7 @@ class JITFunction(KernelInterface):
         themselves."""
         with self.lock:
             self.specialisations.clear()
+            self.direct.clear()
 
     def trace(self, /, *args: Any, **kwargs: Any) -> Trace:
         """The expression tree for these arguments; nothing is lowered or run."""
@@ -237,8 +242,11 @@ class BackendView:
         self.kernel = kernel
         self.name = name
 
-    def __getitem__(self, grid: Any) -> Launcher:
-        return Launcher(self.kernel, grid, self.name)
+    def __getitem__(self, grid: Any) -> Callable[..., LaunchResult]:
+        direct = self.kernel.direct.get(self.name)
+        if direct is None:
+            return Launcher(self.kernel, grid, self.name)
+        return functools.partial(direct, grid)
 
     def warmup(self, /, *args: Any, grid: Any = None, **kwargs: Any) -> LaunchResult:
         """``warmup`` of the kernel, on this backend."""

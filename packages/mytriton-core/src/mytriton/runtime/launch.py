@@ -21,6 +21,7 @@ from ..plugins.sources import user_level
 from ..plugins.types import Event, LaunchSpec, Source
 from ..plugins.variables import closest
 from ..transforms.passes import run_pass
+from . import direct
 from .arguments import FLAGS, argument_key, argument_type, described, spec_of
 from .argview import ArgView
 from .binder import LAUNCH_OPTIONS, make_keyed
@@ -68,6 +69,9 @@ def launch(
     key = (explicit, selection.selection_key(), level_text(), parts)
     for candidate in kernel.specialisations.get(key, ()):
         if (candidate.facts is None or candidate.fits(values)) and candidate.fresh():
+            candidate.hits += 1
+            if candidate.hits >= direct.AFTER and candidate.direct is not None:
+                direct.offer(kernel, candidate, key, values, constants, options)
             return candidate.launch(size, values)
     return _find_or_build(kernel, key, explicit, values, constants, options).launch(size, values)
 
@@ -202,14 +206,20 @@ def _request(kernel: JITFunction, args: Any, kwargs: Any) -> Request:
     return Request(types, consts, _level(kernel), _debug(kernel, options))
 
 
-def _level_reader() -> Callable[[], str | None]:
-    """Reads ``MYTRITON_OPT_LEVEL``; ``os.environ.get`` would encode the name at every launch."""
+def _level_entry() -> tuple[Mapping[Any, Any], Any]:
+    """``MYTRITON_OPT_LEVEL`` as an entry of the mapping below ``os.environ``, whose own ``get``
+    would encode the name at every launch."""
     try:
-        encoded = os.environ.encodekey("MYTRITON_OPT_LEVEL")
-        data, decode = os.environ._data, os.environ.decodevalue  # type: ignore[attr-defined]
+        data, encoded = os.environ._data, os.environ.encodekey("MYTRITON_OPT_LEVEL")  # type: ignore[attr-defined]
         data.get(encoded)
     except AttributeError:
-        return lambda: os.environ.get("MYTRITON_OPT_LEVEL")
+        return os.environ, "MYTRITON_OPT_LEVEL"
+    return data, encoded
+
+
+def _level_reader() -> Callable[[], str | None]:
+    data, encoded = LEVEL
+    decode = str if data is os.environ else os.environ.decodevalue
 
     def read() -> str | None:
         found = data.get(encoded)
@@ -218,6 +228,8 @@ def _level_reader() -> Callable[[], str | None]:
     return read
 
 
+#: Where the optimisation level is read.
+LEVEL = _level_entry()
 level_text = _level_reader()
 
 

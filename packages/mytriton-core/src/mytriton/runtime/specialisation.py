@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, CompiledOnlyWarning, StridesWarning
 from ..frontend.dependencies import SETTLED, Dependency
 from ..ir.values import SSAFunction
 from ..plugins import log
+from ..plugins.direct import ABSENT
 from ..plugins.manager import emit_event, observing
 from ..plugins.sources import user_level
 from ..plugins.types import Event, LaunchSpec, Source
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from .jit import JITFunction
 
 _MISSING = object()
+#: Whether there is a way without lookup has not been asked yet.
+UNKNOWN = object()
 
 
 class Specialisation:
@@ -57,8 +60,12 @@ class Specialisation:
             self.facts = of_spec(spec)
         #: For artifacts that read the user's own values: no view of each is made.
         self._launch_values = getattr(artifact, "launch_values", None)
+        #: How often it was looked up, and what launches it without (see ``runtime.direct``).
+        self.hits = 0
+        self.direct: Any = UNKNOWN if hasattr(artifact, "direct") else None
         if self._watched():
             self.launch = self._observed  # type: ignore[method-assign]
+            self.direct = None
 
     def _watched(self) -> bool:
         """Whether launches are told of: asked when the code is made, not at each launch."""
@@ -79,6 +86,13 @@ class Specialisation:
         else:
             return not self._other or all(d.holds() for d in self._other)
         return all(d.holds() for d in self.compiled.trace.dependencies)
+
+    def settled(self) -> list[tuple[Mapping[Any, Any], Hashable, Any]] | None:
+        """The values that ``fresh`` looks at, where identity settles each; ``None`` where not, or
+        where the code depends on facts about arguments."""
+        if self.compiled.trace.opaque or self._other or self.facts is not None:
+            return None
+        return [(n, k, ABSENT if v is _MISSING else v) for n, k, v in self._identical]
 
     def fits(self, values: Sequence[Any]) -> bool:
         """Whether of the values hold the facts that the code was compiled for, and no others."""

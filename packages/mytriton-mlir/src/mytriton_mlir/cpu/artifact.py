@@ -113,6 +113,8 @@ class CompiledKernel:
         #: Programs beyond which what they store may not fit the caches.
         self.streaming_from = last_level_cache() // max(1, self._bytes_stored)
         codes = "".join(_slot_format(p.ty) for p in params)
+        #: Pairs of arrays of which one is written: they must be apart, or a variant is needed.
+        self.pairs = _pairs(self.stored, self.accessed)
         self.pack = struct.Struct(f"=QQQq{codes}qqq").pack
         self.first = self._variant(self._default, source.text)
         self.workers = pool()
@@ -137,6 +139,14 @@ class CompiledKernel:
                     found = Variant(loaded, cost, loaded.address, ctypes.addressof(cost))
                     self._variants[assume] = found
         return found
+
+    def direct(self, plan: mt.DirectLaunch) -> Callable[..., Any] | None:
+        """Launches without Python, where that is possible."""
+        if self.launch_values == self.launch_slowly:
+            return None
+        from .native import direct
+
+        return direct(self, plan)
 
     def launch_slowly(self, grid: tuple[int, int, int], values: Sequence[Any]) -> None:
         """``launch_values`` for arguments of every kind."""
@@ -199,6 +209,13 @@ class CompiledKernel:
         numbers = {c: n for n, c in enumerate(dict.fromkeys(classes.values()))}
         found = tuple((names[k].name, numbers[c]) for k, c in classes.items())
         return replace(self._default, classes=found, exact=exact, streaming=streaming)
+
+
+def _pairs(stored: Sequence[int], accessed: Sequence[int]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for k in stored:
+        found += [(k, other) for other in accessed if other != k and (other, k) not in found]
+    return found
 
 
 def _slot_format(ty: mt.Type) -> str:

@@ -40,7 +40,7 @@ _TANH = (
 )  # fmt: skip
 _ERF = (
     8.280384645331651e-05, -0.0008121882565319538, 0.0051992470398545265, -0.026858706027269363,
-    0.11283683776855469, -0.37612631916999817, 1.128379225730896,
+    0.11283683776855469, -0.37612631916999817, 0.128379225730896,
 )  # fmt: skip
 _LOG_ERFC = (
     -7.374565029749647e-07, -1.1311347407172434e-05, 0.00037884965422563255, -0.003994101192802191,
@@ -205,11 +205,12 @@ def _tanh32(b: Builder, x: Val) -> Val:
     below = b.binary("arith.addf", exp(b, twice), one)
     large = b.binary("arith.subf", one, b.binary("arith.divf", two, below))
     near = b.compare("arith.cmpf", "olt", size, _number(b, x, 0.625))
-    return b.select(near, small, _with_sign_of(b, large, x))
+    return _with_sign_of(b, b.select(near, b.unary("math.absf", small), large), x)
 
 
 def _erf32(b: Builder, x: Val) -> Val:
-    small = b.binary("arith.mulf", x, polynomial(b, b.binary("arith.mulf", x, x), _ERF))
+    # The polynomial is of erf(x) / x - 1: most of the result is exact.
+    small = b.fma(x, polynomial(b, b.binary("arith.mulf", x, x), _ERF), x)
     size = b.unary("math.absf", x)
     bounded = clamp(b, size, 0.0, 3.95)
     rest = exp(b, polynomial(b, bounded, _LOG_ERFC))

@@ -408,7 +408,8 @@ class Emitter(Scratch):
         """Whether addresses depend on what a load gives."""
         assert ptr is not None
         if ptr.id not in self._loaded:  # type: ignore[union-attr]
-            pending, seen = [ptr], set()
+            pending: list[mt.SSAOperand] = [ptr]
+            seen: set[int] = set()
             found = False
             while pending and not found:
                 value = pending.pop()

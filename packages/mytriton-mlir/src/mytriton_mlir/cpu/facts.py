@@ -120,7 +120,7 @@ class Facts:
 
     def _demand(self) -> frozenset[int]:
         """Values that are needed as such, not only through linear forms."""
-        joined: dict[int, tuple[list[mt.SSAValue], Sequence[mt.SSAOperand]]] = {}
+        joined: dict[int, tuple[Sequence[mt.SSAValue], Sequence[mt.SSAOperand]]] = {}
         pending: list[mt.SSAOperand | BaseOf] = []
         for item in mt.walk(self.function.body):
             if isinstance(item, mt.SSAForRange):

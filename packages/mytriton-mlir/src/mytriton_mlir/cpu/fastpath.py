@@ -59,13 +59,8 @@ def make(kernel: CompiledKernel) -> Callable[[Any, Any], None] | None:
         lines.append(f"if {kinds}: {slow}")
         lines += [f"p{k} = at(id(a{k}) + {_DATA}).value" for k in arrays]
     lines += [f"e{k} = p{k} + a{k}.nbytes" for k in kernel.accessed]
-    pairs = []
-    for k in kernel.stored:
-        for other in kernel.accessed:
-            if other != k and (other, k) not in pairs:
-                pairs.append((k, other))
-    if pairs:
-        overlap = " or ".join(f"(p{a} < e{b} and p{b} < e{a})" for a, b in pairs)
+    if kernel.pairs:
+        overlap = " or ".join(f"(p{a} < e{b} and p{b} < e{a})" for a, b in kernel.pairs)
         lines.append(f"if {overlap}: {slow}")
     lines += ["g0, g1, g2 = grid", "total = g0 * g1 * g2"]
     if kernel.streamed:

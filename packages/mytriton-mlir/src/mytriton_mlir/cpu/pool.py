@@ -282,15 +282,19 @@ class Pool:
 
     def __init__(self) -> None:
         entry = "mytriton_pool"
-        self._loaded: Loaded = _load(_source(entry), entry)
+        self._loaded: Loaded = load_ir(_source(entry), entry)
         self._worker = llvm().address(f"{entry}_worker")
         #: ``run(descriptor) -> status``; releases the GIL.
-        self.run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(self._loaded.address)
+        self.run_address = self._loaded.address
+        self.run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(self.run_address)
         stop = llvm().address(f"{entry}_stop")
         self._stop = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(stop)
         #: Threads a launch may use, the calling one included.
         self.threads = wanted_threads() if _supported() else 1
         self.state = 0
+        self._cell = ctypes.c_int64()
+        #: Where the address of the state is found at any time: a fork changes it.
+        self.state_cell = ctypes.addressof(self._cell)
         self.reset()
 
     def reset(self) -> None:
@@ -299,6 +303,7 @@ class Pool:
         # Never freed: a worker may look at it at any time.
         _kept.append(memory)
         self.state = -(-ctypes.addressof(memory) // 64) * 64
+        self._cell.value = self.state
         self._lock = threading.Lock()
         self._handles: list[int] = []
         ctypes.c_int64.from_address(self.state + _NEXT).value = 1 << 62
@@ -331,11 +336,15 @@ class Pool:
         while status == NO_WORKERS:  # again only when another thread forks meanwhile
             self.start()
             status = self.run(descriptor)
-        if status & talk.FAILED:
-            address = ctypes.cast(ctypes.c_char_p(descriptor), ctypes.c_void_p).value
-            raise talk.failure((address or 0) + _ARGUMENTS)
         if status:
-            raise MemoryError("no memory for the blocks of the kernel")
+            address = ctypes.cast(ctypes.c_char_p(descriptor), ctypes.c_void_p).value
+            self.fail(status, address or 0)
+
+    def fail(self, status: int, descriptor: int) -> None:
+        """Raise what a positive ``status`` of the launch with the descriptor at an address means."""
+        if status & talk.FAILED:
+            raise talk.failure(descriptor + _ARGUMENTS)
+        raise MemoryError("no memory for the blocks of the kernel")
 
     def start(self) -> None:
         """Start the workers that are missing."""
@@ -374,9 +383,9 @@ class Pool:
             self._lock.release()
 
 
-def _load(source: str, entry: str) -> Loaded:
-    """The pool's code, from the disk or compiled."""
-    key = cache.key(source, host())
+def load_ir(source: str, entry: str, passes: str = "") -> Loaded:
+    """Code of our own, from the disk or compiled."""
+    key = cache.key(f"{passes}\n{source}", host())
     code = cache.get(key)
     if code is not None:
         try:
@@ -385,7 +394,7 @@ def _load(source: str, entry: str) -> Loaded:
             cache.drop(key)
     from .compile import ir_to_object
 
-    code = ir_to_object(source)
+    code = ir_to_object(source, passes)
     cache.put(key, code)
     return llvm().load(code, entry)
 

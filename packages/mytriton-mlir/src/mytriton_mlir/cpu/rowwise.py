@@ -62,9 +62,9 @@ def split(e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int) -> Sum | 
         item = e.makers.get(operand.id) if isinstance(operand, mt.SSAValue) else None
         known = operand.id in e.buffers  # type: ignore[union-attr]
         if isinstance(item, mt.SSAOp) and not known:
-            found = _split_op(e, item, amap, r)
-            if found is not None or pointer:
-                return found
+            inner = _split_op(e, item, amap, r)
+            if inner is not None:
+                return inner
         if pointer:
             return None
     signed = mt.scalar_of(operand.ty).is_signed()

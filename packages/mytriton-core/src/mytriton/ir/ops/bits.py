@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -55,6 +54,13 @@ def _shift(shift: Any) -> Any:
         return shift(a, b & b.dtype.type(_width(a) - 1))
 
     return meaning
+
+
+def _exact_shl(a: Any, b: Any) -> Any:
+    # Shifts out of range are another matter; here they must only stay affordable.
+    if isinstance(b, int):
+        return a << min(max(b, 0), 64)
+    return a << np.clip(b, 0, 31 if a.dtype.kind == "i" else 63)
 
 
 def _infer_umulhi(types: rules.Types, attrs: rules.Attrs) -> Type:
@@ -121,7 +127,7 @@ shl = register(
         "shl", ("lhs", "rhs"), rules.bitwise("shl"), _shift(np.left_shift),
         "Shift left. A shift by the width of the type or more is undefined.",
         elementwise=True, symbol="<<", fold=_fold_shift, defined=_in_range,
-        hazard="shift-out-of-range", exact=operator.lshift,
+        hazard="shift-out-of-range", exact=_exact_shl,
     )
 )  # fmt: skip
 shr = register(

@@ -1,0 +1,139 @@
+"""Launches that skip the lookup: see ``plugins.direct``. Which variants get one, and what must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import MytritonError, for_user
+from ..ir.types import I32, I64, ScalarType
+from ..plugins import sources
+from ..plugins.direct import ABSENT, DirectLaunch, DirectParameter
+from .arguments import FLAGS
+from .grid import BoundMeta, normalise
+from .specialisation import UNKNOWN, Specialisation
+
+if TYPE_CHECKING:
+    from .jit import JITFunction
+
+Values = tuple[Any, ...]
+#: Backend named by ``with_backend``, what else selects one, optimisation level, arguments.
+Key = tuple[Any, Any, Any, Any]
+
+#: Launches of a variant that are looked up before it gets one that is not: most kernels of a program
+#: are launched once or twice.
+AFTER = 3
+#: Kinds of constants that cannot change in place.
+_SETTLED = frozenset({int, float, str, bool, type(None), ScalarType})
+
+
+def offer(
+    kernel: JITFunction, variant: Specialisation, key: Key, values: Values, constants: Values,
+    options: Values,
+) -> None:  # fmt: skip
+    """Let the kernel's next launches go to ``variant`` at once, if it can do that. It has just been
+    found for these values, under ``key``."""
+    if variant.direct is UNKNOWN:
+        variant.direct = None  # asked once, whatever comes of it
+        plan = _plan(kernel, variant, key, values, constants, options)
+        if plan is not None:
+            variant.direct = variant.artifact.direct(plan)
+    if variant.direct is not None:
+        kernel.direct[key[0]] = variant.direct
+
+
+def _plan(
+    kernel: JITFunction, variant: Specialisation, key: Key, values: Values, constants: Values,
+    options: Values,
+) -> DirectLaunch | None:  # fmt: skip
+    from .launch import LEVEL, level_text
+
+    binder = kernel.binder
+    explicit, chosen, level, _ = key
+    selection = sources.watched()
+    dependencies = variant.settled()
+    if selection is None or dependencies is None or len(options) != len(binder.options):
+        return None
+    names = (*binder.runtime, *binder.constexprs, *binder.options)
+    given = dict(zip(names, (*values, *constants, *options)))
+    parameters = []
+    for parameter in binder.signature.parameters.values():
+        name = parameter.name
+        kind = _constant(given[name]) if name in binder.constexprs else _runtime(given[name])
+        if kind is None:
+            return None
+        default = ABSENT if parameter.default is parameter.empty else parameter.default
+        parameters.append(
+            DirectParameter(
+                name, **kind, default=default,
+                positional=parameter.kind is not Parameter.KEYWORD_ONLY,
+                keyword=parameter.kind is not Parameter.POSITIONAL_ONLY,
+            )
+        )  # fmt: skip
+    for name in binder.options:
+        kind = _constant(given[name])
+        if kind is None:
+            return None
+        parameters.append(DirectParameter(name, **kind, default=None, positional=False))
+    contexts, watched = selection
+    mapping, name = LEVEL
+    watched += [(mapping, name, mapping.get(name, ABSENT)), *dependencies]
+    if (sources.selection_key(), level_text()) != (chosen, level):
+        return None  # another thread has changed something since
+    return DirectLaunch(
+        tuple(parameters), tuple(watched), tuple(contexts), _slow(kernel, explicit),
+        _resolve(kernel, constants, options), variant.result,
+    )  # fmt: skip
+
+
+def _runtime(value: Any) -> dict[str, Any] | None:
+    """What an argument at run time must be to be like ``value``."""
+    if value is None:
+        return _constant(value)  # compiled for, not passed
+    if type(value) is np.ndarray:
+        flags = value.flags.num & FLAGS
+        return {"kind": "array", "dtype": value.dtype, "flags": flags, "mask": FLAGS}
+    if type(value) is int:
+        low, high = I32.int_range()
+        if low <= value <= high:
+            return {"kind": "i32"}
+        low, high = I64.int_range()
+        return {"kind": "i64"} if low <= value <= high else None
+    found = {float: "f32", bool: "bool"}.get(type(value))
+    return {"kind": found} if found else None
+
+
+def _constant(value: Any) -> dict[str, Any] | None:
+    return {"kind": "constant", "value": value} if type(value) in _SETTLED else None
+
+
+def _slow(kernel: JITFunction, explicit: str | None) -> Callable[..., Any]:
+    from .jit import Launcher
+
+    def slow(grid: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return Launcher(kernel, grid, explicit)(*args, **kwargs)
+
+    return slow
+
+
+def _resolve(kernel: JITFunction, constants: Values, options: Values) -> Callable[..., Any]:
+    from .launch import _constants, _options
+
+    binder = kernel.binder
+    fixed, named = _constants(kernel, constants), _options(kernel, options)
+    names = (*binder.signature.parameters, *binder.options)
+    arguments = [(names.index(name), name) for name in binder.runtime]
+
+    def resolve(grid: Any, /, *values: Any) -> tuple[int, ...]:
+        try:
+            if callable(grid):
+                grid = grid(BoundMeta(fixed, arguments, values, named))
+            # A tuple is looked at again anyway.
+            return grid if type(grid) is tuple else normalise(grid)
+        except (MytritonError, IndexError) as error:
+            raise for_user(error) from error.__cause__
+
+    return resolve

@@ -29,7 +29,7 @@ EXAMPLES: dict[str, str | tuple[str, str]] = {
     "cos": "tl.cos(x)",
     "debug_barrier": ("tl.debug_barrier()", "x"),
     "device_assert": (
-        "tl.device_assert(b, 'b must hold')  # checked with @triton.jit(debug=True)",
+        "tl.device_assert(i < 100, 'too large')  # checked with @triton.jit(debug=True)",
         "x",
     ),
     "device_print": "",

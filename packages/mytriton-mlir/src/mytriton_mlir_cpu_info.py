@@ -39,6 +39,7 @@ INFO = BackendInfo(
         "llvm": 'pip install "mytriton-mlir[bindings]"',
     },
     language="MLIR",
+    specialise=("equal1",),
     variables={
         "MYTRITON_NUM_THREADS": "threads a launch may use (default: the processors of this process)",
         "MYTRITON_NATIVE_LAUNCH": "0 launches through Python, without the launcher in machine code",

@@ -178,8 +178,8 @@ class Link:
     span: Span | None = None
 
     def __str__(self) -> str:
-        where = f"line {self.span.line}" if self.span is not None else "argument"
-        return f"{where}: {self.expression} = {self.value}"
+        where = "argument" if self.span is None else f"line {self.span.line}:"
+        return f"{where} {self.expression} = {self.value}"
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ from .plugins.direct import ABSENT, DirectLaunch, DirectParameter
 from .plugins.errors import DeviceError, MytritonBackendError, UnsupportedFeature
 from .plugins.types import (
     HOOK_API,
+    LINE_INFO,
     ArgSpec,
     Artifact,
     Availability,
@@ -152,7 +153,7 @@ __all__ = [
     # hooks and what they exchange
     "ABSENT", "HOOK_API", "ArgSpec", "ArgView", "Artifact", "Availability", "BackendInfo", "Capability",
     "Claim", "Decline", "Device", "DirectLaunch", "DirectParameter", "Event", "LaunchSpec",
-    "Limits", "Pass", "Source", "State",
+    "LINE_INFO", "Limits", "Pass", "Source", "State",
     "capability_table", "default_claim", "hookimpl", "largest_block", "launch_value",
     "missing_features",
     # what is kept on disk

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.analysis.axis import axis_info
+from mytriton.ir.parser import parse
 from mytriton.ir.types import shape_of
 from mytriton.ssa import SSAFunction, SSAOp, walk
 
@@ -197,3 +198,19 @@ def test_masks_that_agree_in_groups(kernels, condition, n, constancy):
     at = np.arange(64)
     wanted = eval(condition, {"at": at, "n": n}).reshape(-1, constancy)
     assert (wanted == wanted[:, :1]).all()
+
+
+def test_broadcasts_repeat_and_transpositions_exchange_axes():
+    function = parse("""kernel k(x: ptr<f32>) {
+  %0 = arange {start=0, end=16} : vector<16 x i32>
+  %1 = expand_dims %0 {axis=0} : block<1x16 x i32>
+  %2 = broadcast %1 {shape=(8, 16)} : block<8x16 x i32>
+  %3 = trans %2 {order=(1, 0)} : block<16x8 x i32>
+  %4 = addptr x, %3 : block<16x8 x ptr<f32>>
+  store %4, 1.0, none
+}
+""")
+    known = axis_info(function, {"x": 64})
+    assert (known[2].contiguity, known[2].constancy) == ((1, 16), (8, 1))
+    assert (known[3].contiguity, known[3].constancy) == ((16, 1), (1, 8))
+    assert known[4].divisibility[0] == 64

@@ -457,6 +457,13 @@ def test_a_block_is_neither_true_nor_false():
         run(kernel, 1)
 
 
+@pytest.mark.parametrize("pair", ["1 if n else 2.5", "2.5 if n else 1", "True if n else 1"])
+def test_an_int_and_a_float_do_not_merge_in_either_order(kernel_from, pair):
+    kernel = kernel_from(f"def kernel(out, n):\n    tl.store(out, {pair})\n")
+    with pytest.raises(ASTFrontendError, match="the two values of a conditional expression"):
+        run(kernel, 1, 1)
+
+
 def test_a_mask_merges_as_bool():
     @triton.jit
     def kernel(out, n, m):

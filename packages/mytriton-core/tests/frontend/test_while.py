@@ -395,6 +395,17 @@ def test_while_else_and_break_are_refused():
         run(with_break, 1, 1)
 
 
+def test_an_index_may_be_given_its_own_value_with_a_hint():
+    @triton.jit
+    def kernel(out, n, B: tl.constexpr):
+        for start in range(0, n, B):
+            start = tl.multiple_of(start, B)
+            start = start.to(tl.int64)
+            tl.store(out + start + tl.arange(0, B), start)
+
+    assert run(kernel, 6, 6, 2) == [0, 0, 2, 2, 4, 4]
+
+
 def test_a_loop_in_a_loop_carries_through_both():
     @triton.jit
     def kernel(out, n, m):

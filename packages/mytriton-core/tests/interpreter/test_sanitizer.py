@@ -74,22 +74,27 @@ def test_programs_that_store_the_same_value_are_fine(execute):
     execute(SAME_ELEMENT.format(v="7"), np.zeros(1, "i4"), grid=(3,), sanitize=True)
 
 
-def test_a_program_that_loads_what_another_stored(execute):
-    memory = np.zeros(12, np.float32)
+def test_a_program_that_stores_what_another_loads(execute):
+    memory = np.arange(12, dtype=np.float32)
     error = findings(execute, SHIFTED, memory[:8], memory[4:], 0, grid=(2,))
     assert [f.kind for f in error.findings] == ["conflict"]
-    assert "load of x[4] in program (1, 0, 0) sees what was stored by program (0, 0, 0)" in str(
-        error
+    assert "store of o[0] in program (0, 0, 0) overwrites what was loaded by program (1, 0, 0)" in (
+        str(error)
     )
 
 
 def test_a_program_that_overwrites_what_another_loaded(execute):
-    memory = np.zeros(12, np.float32)
+    memory = np.arange(12, dtype=np.float32)
     error = findings(execute, SHIFTED, memory[4:], memory[:8], 0, grid=(2,))
     assert (
         "store of o[4] in program (1, 0, 0) overwrites what was loaded by program (0, 0, 0)"
         in str(error)
     )
+
+
+def test_storing_what_is_there_already_surprises_no_reader(execute):
+    memory = np.zeros(12, np.float32)
+    execute(SHIFTED, memory[:8], memory[4:], 0, grid=(2,), sanitize=True)
 
 
 def test_an_update_in_place_is_no_conflict(execute):

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mytriton.plugin_api import (
+    LINE_INFO,
     Device,
     DeviceError,
     DeviceProvider,
@@ -27,6 +28,8 @@ from . import nvrtc
 DEFAULT_ARCH = "sm_80"
 #: Asks for registers and spills in the log.
 FLAGS = ("--ptxas-options=-v",)
+#: For an inspection: which line of the text an instruction came from.
+LINES = ("-lineinfo",)
 CACHE = DiskCache("cuda", ".image")
 
 _REGISTERS = re.compile(r"Used (\d+) registers")
@@ -40,15 +43,19 @@ def arch_name(arch: str) -> str:
     return arch if arch.startswith("sm_") else f"sm_{arch.replace('.', '')}"
 
 
-def compile_source(source: Source, arch: str, kind: str) -> nvrtc.Image:
-    """The image of a kernel, from the cache on disk or from NVRTC. Raises ``NvrtcError``."""
+def compile_source(
+    source: Source, arch: str, kind: str, extra: Sequence[str] = ()
+) -> nvrtc.Image:
+    """The image of a kernel, from the cache on disk or from NVRTC. ``extra``: more of its options.
+    Raises ``NvrtcError``."""
     compiler = nvrtc.load()
-    key = CACHE.key("1", str(compiler.version), arch, kind, *FLAGS, source.text)
+    flags = (*FLAGS, *extra)
+    key = CACHE.key("1", str(compiler.version), arch, kind, *flags, source.text)
     if (entry := CACHE.get(key)) is not None:
         log, _, data = entry.partition(b"\0")
         return nvrtc.Image(data, kind, log.decode())
     image = compiler.compile(
-        source.text, name=source.entry, arch=arch, kind=kind, options=FLAGS,
+        source.text, name=source.entry, arch=arch, kind=kind, options=flags,
         spans=source.resources["spans"],
     )  # fmt: skip
     data = image.data.rstrip(b"\0") if kind == "ptx" else image.data
@@ -71,15 +78,17 @@ class Stages(Mapping[str, Any]):
     """``"ptx"`` (text) and ``"cubin"`` (bytes) of a kernel. The one that was not loaded is compiled
     when it is asked for."""
 
-    def __init__(self, source: Source, arch: str, image: nvrtc.Image) -> None:
-        self._source, self._arch, self._image = source, arch, image
+    def __init__(
+        self, source: Source, arch: str, image: nvrtc.Image, extra: Sequence[str] = ()
+    ) -> None:
+        self._source, self._arch, self._image, self._extra = source, arch, image, extra
 
     def __getitem__(self, stage: str) -> Any:
         if stage not in ("ptx", "cubin"):
             raise KeyError(stage)
         image = self._image
         if image.kind != stage:
-            image = compile_source(self._source, self._arch, stage)
+            image = compile_source(self._source, self._arch, stage, self._extra)
         return image.data.decode() if stage == "ptx" else image.data
 
     def __iter__(self) -> Iterator[str]:
@@ -98,7 +107,8 @@ class CudaKernel:
         arch = arch_name(device.arch if device is not None else "")
         # A provider that takes something else says so: the emulator reads PTX.
         kind = getattr(self._provider, "image_kinds", ("cubin", "ptx"))[0]
-        image = compile_source(source, arch, kind)
+        extra = LINES if launch is not None and launch.options.get(LINE_INFO) else ()
+        image = compile_source(source, arch, kind, extra)
         self._function: Any = None
         if self._provider is not None:
             module = self._provider.load(image.data, kind=image.kind, device=device)
@@ -112,7 +122,7 @@ class CudaKernel:
                 "name": source.entry,
                 "arch": arch,
                 "image": image,
-                "asm": Stages(source, arch, image),
+                "asm": Stages(source, arch, image, extra),
                 "nvrtc": nvrtc.load().version,
                 "threads": self._block[0],
                 "shared_bytes": source.resources["shared_bytes"],

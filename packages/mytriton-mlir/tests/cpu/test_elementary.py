@@ -64,7 +64,9 @@ def test_f32_is_within_two_ulp(apply, op, numbers):
 
 @pytest.mark.parametrize("op", FUNCTIONS)
 def test_f64_is_as_exact_as_the_c_library(apply, op):
-    x = np.concatenate([ordinary_numbers()[:20_000].astype(np.float64), [0.0, np.inf, np.nan, 1e300]])
+    x = np.concatenate(
+        [ordinary_numbers()[:20_000].astype(np.float64), [0.0, np.inf, np.nan, 1e300]]
+    )
     with np.errstate(all="ignore"):
         want = FUNCTIONS[op](x)
     np.testing.assert_allclose(apply(op, x), want, rtol=1e-15, atol=5e-324)

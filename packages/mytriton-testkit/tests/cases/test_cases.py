@@ -18,7 +18,7 @@ from mytriton.ir.registry import all_ops
 from mytriton_testkit import cases as suite
 from mytriton_testkit.case import COMPOSITE, EXACT, LEVELS, REDUCTION, Case
 from mytriton_testkit.cases import compare, lint
-from mytriton_testkit.cases.build import DTYPES, dtype, rounded
+from mytriton_testkit.cases.build import DTYPES, STORED, dtype, rounded
 
 pytest.importorskip("ml_dtypes", reason="bfloat16 arrays need ml_dtypes")
 CASES = suite.all_cases()
@@ -38,8 +38,17 @@ def test_ids_are_unique():
 
 def test_there_are_enough_cases():
     levels = Counter(case.level for case in CASES)
-    assert len(CASES) >= 250
+    assert len(CASES) >= 900
     assert all(levels[level] for level in LEVELS)
+
+
+def test_the_second_edition_leaves_the_first_alone():
+    by_edition = Counter(case.edition for case in CASES)
+    assert by_edition["2026.1"] == 857
+    added = [case for case in CASES if case.edition == "2026.2"]
+    assert {case.level for case in added} == {"standard", "extended"}
+    pointwise = ("operator.", "function.", "cast.")
+    assert all(c.id.startswith(pointwise) for c in added if c.level == "standard")
 
 
 def test_every_operation_and_type_is_covered():
@@ -47,6 +56,7 @@ def test_every_operation_and_type_is_covered():
     operations = {op.feature_id for op in all_ops() if "." not in op.name}
     assert operations - covered == set()
     assert {f"dtype.{name}" for name in DTYPES} - covered == set()
+    assert {f"dtype.{name}" for name in STORED} - covered == set()
     assert {"rank.2", "rank.3", "grid.axis1", "grid.axis2", "control.for"} <= covered
 
 

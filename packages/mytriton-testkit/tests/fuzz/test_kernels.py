@@ -42,7 +42,9 @@ def test_random_kernels_use_the_whole_language():
     texts = "\n".join(source(make_kernel(seed)) for seed in range(200))
     for word in (
         "for j", "tl.exp", "tl.maximum", "tl.minimum", "tl.where", "other=", " / ", " < ", " & ",
-        "(-v", " * ", "        tl.store", "            ",
+        "(-v", " * ", "        tl.store", "            ", "    if ", "    else:", "    while w", " // ",
+        " % ", " == ", " != ", " <= ", " | ", " ^ ", "tl.abs", "tl.floor", "tl.sqrt", ", -1):",
+        ".to(tl.float16)", ".to(tl.int8)", ".to(tl.int64)",
     ):  # fmt: skip
         assert word in texts
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ASTFrontendError, Span
 from ..language.compile_time import unwrap
-from ..language.symbolic import tensor
-from .branches import RESULT, has_returned
+from .branches import has_returned
 from .dependencies import Environment
 from .literals import known, plain
 from .merge import Poison
+from .merger import RESULT
 from .source import KernelSource
 
 if TYPE_CHECKING:
@@ -80,22 +80,13 @@ def _bind(
     except TypeError as error:
         raise tracer.error(f"{function.__name__}{signature}: {error}", node) from None
     bound.apply_defaults()
+    # As in Triton, a tl.constexpr parameter of a function that is called may get a runtime value: it
+    # then is one, and only what needs a compile-time value refuses it.
+    constexprs = kernel.binder.constexprs
     return {
-        name: _argument(tracer, node, kernel, name, value)
+        name: plain(unwrap(value)) if name in constexprs else known(value)
         for name, value in bound.arguments.items()
     }
-
-
-def _argument(tracer: Tracer, node: ast.AST, kernel: Any, name: str, value: Any) -> Any:
-    if name not in kernel.binder.constexprs:
-        return known(value)
-    if isinstance(value, tensor):
-        raise tracer.error(
-            f"{kernel.__name__}: the parameter {name!r} is tl.constexpr and needs a compile-time value, "
-            f"got a runtime value of {value.type}; pass a number, or a tl.constexpr parameter of the caller",
-            node,
-        )
-    return plain(unwrap(value))
 
 
 def _result(tracer: Tracer, node: ast.AST, inner: Tracer, name: str) -> Any:

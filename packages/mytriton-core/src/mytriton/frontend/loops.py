@@ -13,9 +13,10 @@ from ..ir.types import I32, I64, ScalarType
 from ..language.ranges import range as tl_range
 from ..language.ranges import static_range
 from ..language.symbolic import as_type, binary, is_literal, literal, tensor, unary
-from .branches import RETURNED, guarded, has_returned, returns, run_body, to_condition
+from .branches import guarded, has_returned, returns, run_body, to_condition
 from .carry import Carried, Retype, assigned_names
 from .literals import plain, settle
+from .merger import RETURNED
 from .scopes import close_structured, listed
 
 if TYPE_CHECKING:

@@ -94,7 +94,9 @@ def common_type(a: Any, b: Any) -> Type | None:
     x, y = literal_type(a), literal_type(b)
     if x == y:
         return x
-    if x.kind == "float" and y.kind == "float":
+    if x.is_floating() != y.is_floating():
+        return None
+    if x.is_floating():
         return x if x.bits > y.bits else y
     wide = x if x.bits > y.bits else y
     return wide if literal_fits(a, wide) and literal_fits(b, wide) else None

@@ -34,6 +34,22 @@ def unpack(tracer: Tracer, target: ast.Tuple | ast.List, value: Any, node: ast.A
         tracer.assign(part.value if isinstance(part, ast.Starred) else part, item, node)
 
 
+#: Functions and methods that give the value they are given: hints and casts.
+_SAME_VALUE = frozenset({"multiple_of", "max_contiguous", "max_constancy", "cast", "to"})
+
+
+def keeps_value(node: ast.AST, name: str) -> bool:
+    """Whether a statement assigns to ``name`` what it already is: ``i = tl.multiple_of(i, 16)``."""
+    value = getattr(node, "value", None)
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(value, ast.Call):
+        return False
+    function = value.func
+    if not isinstance(function, ast.Attribute) or function.attr not in _SAME_VALUE:
+        return False
+    operands = [*value.args[:1], function.value]
+    return any(isinstance(o, ast.Name) and o.id == name for o in operands)
+
+
 def says_constexpr(annotation: ast.expr) -> bool:
     """Whether the annotation of a local is ``tl.constexpr``."""
     if isinstance(annotation, ast.Subscript):

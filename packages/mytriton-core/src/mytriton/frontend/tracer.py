@@ -229,7 +229,7 @@ class Tracer:
             return
         if not isinstance(target, ast.Name):
             raise self.error(_not_a_name(target), node)
-        if target.id in self.inductions:
+        if target.id in self.inductions and not statements.keeps_value(node, target.id):
             raise self.error(f"cannot assign to loop induction variable {target.id!r}", node)
         self.env[target.id] = value
         self.lines[target.id] = getattr(node, "lineno", 0)
@@ -383,8 +383,13 @@ class Tracer:
         symbol, meaning = _COMPARE[type(op)]
         if not runtime:
             return meaning(lhs, rhs)
-        if symbol in ("==", "!=") and any(isinstance(v, (str, type(None))) for v in (lhs, rhs)):
-            return symbol == "!="  # a runtime value is no string and never None
+        if symbol in ("==", "!=") and (lhs is None or rhs is None):
+            return symbol == "!="  # a runtime value is never None
+        if isinstance(lhs, str) or isinstance(rhs, str):
+            ty = lhs.type if isinstance(lhs, tensor) else rhs.type
+            raise OpRuleError(
+                f"a runtime value of {ty} is no string; declare the parameter as tl.constexpr"
+            )
         if isinstance(lhs, tensor):
             return binary(symbol, lhs, beside(rhs, lhs))
         return binary(symbol, beside(lhs, rhs), rhs)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MytritonError
 from ..frontend.source import KernelSource
 from ..ir.values import SSAFunction
 from ..plugins import selection
-from ..plugins.types import ArgSpec, LaunchSpec, Source
+from ..plugins.errors import (
+    BackendDeclinedError,
+    BackendUnavailableError,
+    NoBackendClaimedError,
+)
+from ..plugins.types import LINE_INFO, ArgSpec, LaunchSpec, Source
 from ..runtime import launch
 from ..runtime.arguments import described
 from ..runtime.compiler import Request, compile_ssa
+from .compiled import compiled_stage
 from .model import Inspection, Stage
 from .stages import (
     Passes,
     facts_stage,
-    ptx_stage,
     source_stage,
     ssa_lines,
     text_stage,
@@ -29,10 +33,12 @@ if TYPE_CHECKING:
     from ..runtime.jit import JITFunction
 
 _DIVISIBLE = 16
+#: What keeps a backend from compiling a kernel: the stages before it are shown nevertheless.
+_CANNOT = (BackendDeclinedError, BackendUnavailableError, NoBackendClaimedError)
 #: Figures of compiled code, as people call them.
 _FIGURES = {
     "registers": "registers a thread", "spill_bytes": "bytes spilled", "shared_bytes": "shared bytes",
-    "threads": "threads a program",
+    "threads": "threads a program", "vector_bits": "bits a vector", "code_bytes": "bytes of code",
 }  # fmt: skip
 
 
@@ -96,33 +102,45 @@ def _grid(kernel: Any, grid: Any, names: Any, values: Any, consts: Any) -> Any:
 def _backend(
     kernel: Any, function: Any, spec: LaunchSpec, backend: str | None, filename: str
 ) -> tuple[list[Stage], dict[str, Any], list[str], str]:
-    """What the chosen backend makes of the kernel."""
-    choice = selection.choose(
-        function,
-        spec,
-        explicit=backend,
-        decorator=kernel.backend,
-        kernel=kernel.__name__,
-        emit=True,
-    )
-    chosen = choice.backend
-    source = chosen.lower(launch._with_backend_passes(chosen, function, spec), spec)
+    """What the chosen backend makes of the kernel, as far as it gets."""
+    try:
+        chosen = selection.choose(
+            function,
+            spec,
+            explicit=backend,
+            decorator=kernel.backend,
+            kernel=kernel.__name__,
+            emit=True,
+        ).backend
+    except _CANNOT as error:
+        return [], {}, [_stops("SSA", error)], error.backend or backend or "no backend"
+    spec = replace(spec, options={**spec.options, LINE_INFO: True})
+    try:
+        source = chosen.lower(launch._with_backend_passes(chosen, function, spec), spec)
+    except Exception as error:
+        return [], {}, [_stops("SSA", error)], chosen.name
     notes: list[str] = []
     metadata: Mapping[str, Any] = {}
     try:
         metadata = getattr(chosen.compile(source, spec), "metadata", {})
-    except MytritonError as error:
-        notes.append(f"stops at {source.language}: {str(error).splitlines()[0]}")
-    stages, resources = back_stages(chosen.name, source, metadata, function, filename)
-    return stages, resources, notes, chosen.name
+    except Exception as error:
+        notes.append(_stops(source.language, error))
+    stages, resources, failed = back_stages(chosen.name, source, metadata, function, filename)
+    return stages, resources, notes + failed, chosen.name
+
+
+def _stops(where: str, error: Exception) -> str:
+    lines = str(error).splitlines() or [type(error).__name__]
+    return f"stops at {where}: {lines[0]}"
 
 
 def back_stages(
     backend: str, source: Source, metadata: Mapping[str, Any], function: SSAFunction, filename: str
-) -> tuple[list[Stage], dict[str, Any]]:
-    """What a backend lowered to and compiled, and its figures."""
+) -> tuple[list[Stage], dict[str, Any], list[str]]:
+    """What a backend lowered to and compiled, its figures, and why stages are missing."""
     language = source.language or "text"
     stages: list[Stage] = []
+    notes: list[str] = []
     lowered = None
     if language != "SSA":
         key = language.lower().split()[0]
@@ -131,16 +149,14 @@ def back_stages(
             key, title, language, source.text, function, filename, source.resources
         )
         stages.append(lowered)
-    resources = {word: metadata[k] for k, word in _FIGURES.items() if metadata.get(k) is not None}
-    for name, text in dict(metadata.get("asm", {})).items():
+    figures = {word: metadata[k] for k, word in _FIGURES.items() if metadata.get(k) is not None}
+    compiled = metadata.get("asm", {})
+    for name in compiled:
+        try:
+            text = compiled[name]
+        except Exception as error:  # made when it is asked for, by the backend's compiler
+            notes.append(_stops(name, error))
+            continue
         if isinstance(text, str):
-            stages.append(_compiled(name, text, function, filename, lowered))
-    return stages, resources
-
-
-def _compiled(name: str, text: str, function: Any, filename: str, lowered: Stage | None) -> Stage:
-    if name == "ptx" and lowered is not None and ".loc" in text:
-        return ptx_stage(name, text, lowered)
-    return text_stage(
-        name, name.upper() if len(name) <= 4 else name, name, text, function, filename
-    )
+            stages.append(compiled_stage(name, text, lowered))
+    return stages, figures, notes

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Endings by language; anything else ends in ``.txt``.
 _ENDINGS = {
     "Python": ".py", "SSA": ".ssa", "CUDA C++": ".cu", "MLIR": ".mlir", "C": ".c", "PTX": ".ptx",
-    "llvm": ".ll",
+    "LLVM IR": ".ll", "assembly": ".s",
 }  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def dump(made: Specialisation, folder: str) -> Path | None:
     front = front_stages(compiled.source, compiled.request, made.spec.arguments)
     metadata = getattr(made.artifact, "metadata", {})
     filename = compiled.source.filename
-    back, _ = back_stages(made.backend.name, made.source, metadata, made.function, filename)
+    back, *_ = back_stages(made.backend.name, made.source, metadata, made.function, filename)
     digest = hashlib.sha256(f"{made.function}\\n{made.spec.options}".encode()).hexdigest()[:12]
     target = Path(folder) / f"{made.kernel.__name__}-{made.backend.name}-{digest}"
     try:
@@ -56,7 +56,12 @@ def _write(path: Path, stage: Stage) -> None:
 
 
 def _images(target: Path, number: int, metadata: Any) -> None:
-    for name, image in dict(metadata.get("asm", {})).items():
+    stages = metadata.get("asm", {})
+    for name in stages:
+        try:
+            image = stages[name]
+        except Exception:  # made when asked for: a launch must not fail for a dump
+            continue
         if isinstance(image, bytes):
             (target / f"{number:02d}-{name}").with_suffix(f".{name}").write_bytes(image)
             number += 1

@@ -150,18 +150,3 @@ def _first(text: str, known: Mapping[int, int | None]) -> int | None:
         if line is not None:
             return line
     return None
-
-
-_LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
-
-
-def ptx_stage(name: str, text: str, below: Stage) -> Stage:
-    """PTX. ``.loc`` directives, where the compiler left them, count lines of the text ``below``."""
-    lines: list[Line] = []
-    current: int | None = None
-    for row in text.splitlines():
-        if match := _LOC.match(row):
-            number = int(match[1])
-            current = below.lines[number - 1].source if 0 < number <= len(below.lines) else None
-        lines.append(Line(row, current if row.startswith("\t") else None))
-    return Stage(name, name.upper(), "PTX", tuple(lines))

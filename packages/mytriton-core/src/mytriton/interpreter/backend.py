@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -12,6 +11,7 @@ from ..ir.features import UNALIGNED
 from ..ir.registry import all_ops
 from ..ir.types import SCALAR_NAMES
 from ..ir.values import SSAFunction
+from ..plugins.strict import SANITIZE, variable
 from ..plugins.types import BackendInfo, Capability, LaunchSpec, Source
 
 #: Operations without a NumPy meaning that the machine executes itself.
@@ -27,6 +27,7 @@ class RegistryCapabilities(Mapping[str, Capability]):
         yield from (f"rank.{n}" for n in range(9))
         yield from (f"grid.axis{n}" for n in range(3))
         yield UNALIGNED
+        yield from ("sanitize.full", "sanitize.bounds")
 
     def _operations(self) -> Iterator[str]:
         for op in all_ops():
@@ -65,7 +66,7 @@ def lower(function: SSAFunction, launch: LaunchSpec | None = None) -> Source:
 class InterpretedKernel:
     """A function prepared to run on host arrays."""
 
-    def __init__(self, function: SSAFunction, sanitize: bool) -> None:
+    def __init__(self, function: SSAFunction, sanitize: str | None) -> None:
         from .plan import make_plan
 
         self._plan = make_plan(function)
@@ -76,8 +77,7 @@ class InterpretedKernel:
         """Run every program of the grid."""
         from .machine import run
 
-        strict = self._sanitize or os.environ.get("MYTRITON_SANITIZE", "0") not in ("", "0")
-        run(self._plan, args, grid, sanitize=strict)
+        run(self._plan, args, grid, sanitize=self._sanitize or variable() or False)
 
 
 def compile(source: Source, launch: LaunchSpec | None = None) -> InterpretedKernel:
@@ -87,5 +87,5 @@ def compile(source: Source, launch: LaunchSpec | None = None) -> InterpretedKern
         from ..ir.parser import parse
 
         function = parse(source.text)
-    sanitize = bool(launch is not None and launch.options.get("sanitize", False))
-    return InterpretedKernel(function, sanitize)
+    mode = None if launch is None else launch.options.get(SANITIZE)
+    return InterpretedKernel(function, mode)

@@ -421,17 +421,18 @@ def run(
     args: Sequence[Any],
     grid: tuple[int, int, int],
     *,
-    sanitize: bool = False,
+    sanitize: bool | str = False,
 ) -> None:
     """Run ``function`` over ``grid``. ``args`` follow its parameters: an ``ArgView`` for an array,
     a Python bool, int or float for a scalar. Memory afterwards is as if the programs had run one
-    after another, axis 0 fastest; ``sanitize`` checks strictly and raises ``SanitizerError``.
+    after another, axis 0 fastest; ``sanitize`` (true, or a mode of ``sanitizer.run_checked``) checks
+    strictly and raises ``SanitizerError``.
     """
     plan = function if isinstance(function, Plan) else make_plan(function)
     with np.errstate(all="ignore"):
         if sanitize:
             from .sanitizer import run_checked
 
-            run_checked(plan, args, grid)
+            run_checked(plan, args, grid, sanitize if isinstance(sanitize, str) else "1")
         else:
             Machine(plan, args, grid).run_grid()

@@ -161,9 +161,7 @@ def clashes(where: Array, bits: Array, programs: Array) -> Iterator[Conflict]:
         yield Conflict(second[~apart], by[first][~apart], "overwrites what another lane stores in")
 
 
-def keep_ledgers(
-    windows: Iterable[Window], access: Access, programs: int
-) -> dict[str, Ledger]:
+def keep_ledgers(windows: Iterable[Window], access: Access, programs: int) -> dict[str, Ledger]:
     """A ledger, by argument, for each window that is stored to, or overlaps one that is."""
     found: dict[str, Ledger] = {}
     touched = [w for w in windows if w.argument in access.touched and len(w.elements)]

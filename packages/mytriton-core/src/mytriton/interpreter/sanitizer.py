@@ -1,242 +1,430 @@
-"""Strict mode: the grid runs one program at a time, and everything suspicious is collected.
+"""Strict mode: the grid runs in vectorised steps, and everything suspicious is collected.
 
-It finds accesses outside an argument (the lane is then skipped), use of ``tl.empty`` contents, and
-programs that depend on each other's order: two that store different values to one element, or one
-that loads what another stores.
+It finds accesses outside an argument (the lane is then skipped), unspecified values that reach an
+address, a mask, a condition or a store (``tl.empty`` contents, division by zero, shifts by the
+width, signed overflow in offsets), programs that race, and on request NaNs that an operation made
+of numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import Finding, SanitizerError
+from ..errors import DeviceAssertionError, OutOfBoundsError, SanitizerError
 from ..ir.numerics import encode
-from .machine import Machine
-from .memory import Window, watch
-from .plan import Plan, Step
+from ..ir.types import shape_of
+from .findings import Findings, Lanes
+from .hazards import Ranges, know, slice_of, undefined_lanes
+from .machine import CHUNK_ELEMENTS, Machine
+from .memory import ConflictError, Window
+from .plan import Block, Plan, Step
 from .pointers import Pointer, align
+from .races import SEVERAL, Conflict, clashes, keep_ledgers
 from .regions import EXECUTORS
+from .taint import Taints
 
 Array = npt.NDArray[Any]
 
-#: In place of a program number: more than one program.
-SEVERAL = -1
+#: Elements that may be kept for all values of the programs that run together.
+KEPT_ELEMENTS = 1 << 23
+#: Structured operations that hand values on as they are, so that marks stay with them.
+CARRIERS = frozenset({"for", "if", "while"})
+#: Trips of ``while`` loops after the first finding. A lane that was skipped loads zero, and what
+#: waits for another value would wait forever.
+PATIENCE = 100_000
 
 
-def _guesses(dtype: np.dtype[Any]) -> list[Any]:
-    """Values undefined contents might have: a result that none of them changes is defined."""
-    if dtype.kind == "b":
-        return [False, True]
-    if dtype.kind == "f":
-        return [0.0, np.nan, 1.0, -np.inf]
-    info = np.iinfo(dtype)
-    return [0, info.max, info.min, 1]
-
-
-def _changed(a: Any, b: Any) -> Array:
-    """Where two results differ (a NaN equals itself)."""
-    if isinstance(a, Pointer):
-        return np.asarray(a.array != b.array)
-    a, b = np.broadcast_arrays(a, b)
-    return np.asarray((a != b) & ((a == a) | (b == b)))
+class _EndlessError(Exception):
+    """A loop goes on because of what was found. Never leaves this module."""
 
 
 class CheckedMachine(Machine):
-    """A machine that runs single programs and collects findings."""
+    """A machine that collects findings. All values are kept, to tell how one came about."""
 
-    def __init__(self, plan: Plan, args: Sequence[Any], grid: tuple[int, int, int]) -> None:
+    def __init__(
+        self, plan: Plan, args: Sequence[Any], grid: tuple[int, int, int], *, nan: bool = False,
+        kinds: frozenset[str] | None = None,
+    ) -> None:  # fmt: skip
+        """``kinds`` are the findings wanted (``None``: all); ``nan`` asks for NaNs too."""
         super().__init__(plan, args, grid)
-        self._found: dict[tuple[str, int, str], Finding] = {}
-        #: Undefined elements of values, by the identity of the value (kept alive beside them).
-        self._undefined: dict[int, tuple[Any, Array]] = {}
-        access = replace(plan.access, written_once=set())
-        watch(self.windows.values(), access, self.total)
+        self._known = know(plan)
+        self._nan = nan
+        self._kinds = kinds
+        self._begin()
+
+    def _begin(self) -> None:
+        self.findings = Findings(self, self._kinds)
+        self.taints = Taints()
+        self._ranges = Ranges()
+        self._ledgers = keep_ledgers(self.windows.values(), self.plan.access, self.total)
+        self._births: dict[int, tuple[Step, Array, Lanes]] = {}
+        self._trips = 0
+        #: The access in progress, and which of its lanes have no usable address.
+        self._step: Step | None = None
+        self._skip: Array | None = None
+        #: While a combine function runs: its region, and the marks of what it yields.
+        self._combining: Block | None = None
+        self._combined: list[Array] = []
+
+    # ------------------------------------------------------------------ the grid
 
     def run_grid(self) -> None:
-        for program in range(self.total):
-            self._undefined = {}
-            self.run_range(program, program + 1)
-        if self._found:
-            raise SanitizerError(self.plan.function.name, list(self._found.values()))
+        together = min(CHUNK_ELEMENTS // self.plan.largest, KEPT_ELEMENTS // self._known.elements)
+        together = 1 if self.plan.talks else max(1, min(self.total, together))
+        saved = self._save() if together > 1 and self._known.waits else []
+        try:
+            self._run_chunks(together)
+        except ConflictError:  # a program waits for one that runs with it
+            for window, contents in saved:
+                window.elements[:] = contents
+            self._begin()
+            self._run_chunks(1)
+        except _EndlessError:
+            pass
+        except DeviceAssertionError as error:
+            if self.findings:
+                raise self._error() from error
+            raise
+        if self.findings:
+            raise self._error()
 
-    def _report(
-        self, kind: str, step: Step, message: str, *, argument: str = "",
-        index: int | None = None, count: int = 1,
-    ) -> None:  # fmt: skip
-        key = kind, id(step), argument
-        if key in self._found:
-            known = self._found[key]
-            self._found[key] = replace(known, count=known.count + count)
-            return
-        program = self.coordinates(self.first)
-        self._found[key] = Finding(kind, message, argument, program, index, step.item.span, count)
+    def _run_chunks(self, together: int) -> None:
+        for first in range(0, self.total, together):
+            self.taints.clear()
+            self._ranges.clear()
+            self._births.clear()
+            for ledger in self._ledgers.values():
+                ledger.forget_stores()
+            self.run_range(first, min(first + together, self.total))
 
-    # ------------------------------------------------------------------ undefined contents
+    def _save(self) -> list[tuple[Window, Array]]:
+        written = self.plan.access.writes
+        return [(w, w.elements.copy()) for w in self.windows.values() if w.argument in written]
+
+    def _error(self) -> SanitizerError:
+        return SanitizerError(self.plan.function.name, self.findings.all())
+
+    @property
+    def may_meet(self) -> bool:
+        return self.together and bool(self._ledgers)
+
+    def count_trip(self) -> None:
+        self._trips += 1
+        if self.findings and self._trips > PATIENCE:
+            raise _EndlessError
+
+    def meaning_of(self, step: Step, *operands: Any) -> Any:
+        """What an operation gives for other operands."""
+        return super().evaluate(step, operands)
+
+    # ------------------------------------------------------------------ values
+
+    def run_block(self, block: Block, args: Sequence[Any]) -> list[Any]:
+        regs = self.regs
+        for slot, value in zip(block.args, args, strict=True):
+            regs[slot] = value
+        for step in block.steps:
+            self.execute(step)
+        found = [regs[slot] for slot in block.yields]
+        if block is self._combining and self.taints:
+            marks = [self.taints.of(value) for value in found]
+            self._combined += [m for m in marks if m is not None]
+        return found
+
+    def execute(self, step: Step) -> None:
+        if step.opcode in EXECUTORS and step.opcode not in CARRIERS:
+            self.define(step, self._combine(step))
+        else:
+            super().execute(step)
+
+    def _combine(self, step: Step) -> list[Any]:
+        """A structured operation whose region works on lanes: what is marked there marks the result
+        they end in, and marked operands are tried with other contents."""
+        executor = EXECUTORS[step.opcode]
+        slots = step.operands
+        operands = [self.regs[slot] for slot in slots]
+
+        def again(_: Step, guessed: Sequence[Any]) -> list[Any]:
+            for slot, value in zip(slots, guessed, strict=True):
+                self.regs[slot] = value
+            try:
+                return executor(self, step)
+            finally:
+                for slot, value in zip(slots, operands, strict=True):
+                    self.regs[slot] = value
+
+        self._combining, self._combined = step.blocks[0], []
+        try:
+            values = executor(self, step)
+        finally:
+            self._combining = None
+        for value in values:
+            for marks in self._combined:
+                rows = marks.reshape(value.size, -1) if marks.size % value.size == 0 else marks
+                causes = rows.max(axis=1).reshape(value.shape) if rows.ndim == 2 else marks.max()
+                self.taints.mark(value, np.asarray(causes))
+        if self.taints:
+            self.taints.spread(again, step, operands, values)
+        return values
+
+    def evaluate(self, step: Step, operands: Sequence[Any]) -> Any:
+        if not step.definition.pure:
+            return self._effect(step, operands)
+        value = super().evaluate(step, operands)
+        if id(step) in self._known.offsets:
+            lanes = self._ranges.overflow(step, operands, value)
+            if lanes is not None:
+                value = self._born("overflow", step, lanes, value, operands)
+        if id(step) in self._known.partial:
+            lanes = undefined_lanes(step, operands)
+            if lanes.any():
+                value = self._born(step.definition.hazard, step, lanes, value, operands)
+        if self.taints:
+            self.taints.spread(super().evaluate, step, operands, value)
+        if self._nan and isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            self._look_for_nan(step, operands, value)
+        return value
+
+    def _born(
+        self, kind: str, step: Step, lanes: Array, value: Array, operands: Sequence[Any]
+    ) -> Array:
+        """A result with lanes that are unspecified from here on."""
+        if any(value is operand for operand in operands):
+            value = value.copy()
+        number = self.taints.number(kind, step)
+        self.taints.mark(value, np.where(lanes, np.int16(number), np.int16(0)))
+        return value
 
     def undefined(self, step: Step) -> Array:
         value = super().undefined(step)
-        self._mark(value, np.ones(value.shape, np.bool_))
+        number = self.taints.number("undefined", step)
+        self.taints.mark(value, np.full(value.shape, number, np.int16))
         return value
 
-    def _mark(self, value: Any, lanes: Array) -> None:
-        if lanes.any():
-            self._undefined[id(value)] = value, lanes
-
-    def _lanes_of(self, value: Any) -> Array | None:
-        known = self._undefined.get(id(value))
-        return None if known is None else known[1]
-
-    def execute(self, step: Step) -> None:
-        if step.opcode in EXECUTORS:
-            # What follows the declared operands is carried, which may be undefined.
-            names = step.definition.operands
-            for name, slot in zip(names, step.operands, strict=False):
-                if self._lanes_of(self.regs[slot]) is not None:
-                    self._report_undefined(step, name, 1)
-        super().execute(step)
-
-    def evaluate(self, step: Step, operands: Sequence[Any]) -> Any:
-        value = super().evaluate(step, operands)
-        if all(self._lanes_of(operand) is None for operand in operands):
-            return value
-        if not step.definition.pure:
-            self._check_use(step, operands, value)
-        elif not isinstance(value, (tuple, list)):
-            self._mark(value, self._depends(step, operands, value))
+    def choose(self, condition: Array, new: Any, old: Any) -> Any:
+        value = super().choose(condition, new, old)
+        if self.taints and value is not new:
+            a, b = self.taints.of(new), self.taints.of(old)
+            if a is not None or b is not None:
+                rank = (value.array if isinstance(value, Pointer) else value).ndim - 1
+                marks = np.where(align(condition, rank), _or_nothing(a), _or_nothing(b))
+                self.taints.mark(value, marks)
         return value
 
-    def _depends(self, step: Step, operands: Sequence[Any], value: Any) -> Array:
-        """Which elements of a result depend on undefined ones: those that change with them."""
-        found: Array = np.zeros((), np.bool_)
-        for trial in range(4):
-            guessed = self._guess(operands, trial)
-            found = found | _changed(super().evaluate(step, guessed), value)
+    # ------------------------------------------------------------------ uses
+
+    def decides(self, step: Step, operand: str, value: Array) -> None:
+        marks = self.taints.of(value) if self.taints else None
+        if marks is None:
+            return
+        if step.opcode == "while":
+            slot = step.blocks[0].yields[0]
+        else:
+            slot = step.operands[step.definition.operands.index(operand)]
+        self._report_use(step, operand, slot, marks, self._running(0))
+
+    def _running(self, rank: int) -> Array:
+        """Which programs run, broadcastable to values of a rank."""
+        if self.active is None:
+            return np.ones((1,) * (rank + 1), np.bool_)
+        return align(self.active, rank)
+
+    def _effect(self, step: Step, operands: Sequence[Any]) -> Any:
+        """An operation that does something with its operands."""
+        self._step, self._skip = step, None
+        if not self.taints:
+            return super().evaluate(step, operands)
+        names = [*step.definition.operands]
+        if step.definition.variadic:
+            names += [names[-1]] * (len(operands) - len(names))
+        named = list(zip(names, operands, step.operands, strict=False))
+        mask = next((value for name, value, _ in named if name == "mask?"), None)
+        hidden: Array | None = None
+        for name, value, slot in named:
+            marks = None if value is None else self.taints.of(value)
+            if marks is None:
+                continue
+            rank = max(marks.ndim - 1, 0 if mask is None else mask.ndim - 1)
+            marks = align(marks, rank)
+            if name == "other?":
+                hidden = marks if mask is None else np.where(align(mask, rank), 0, marks)
+                continue
+            lanes = self._running(rank)
+            if mask is not None and name != "mask?":
+                lanes = lanes & align(mask, rank)
+            self._report_use(step, name.rstrip("?*"), slot, marks, lanes)
+            if name in ("ptr", "mask?"):
+                skip = marks != 0
+                self._skip = skip if self._skip is None else _either(self._skip, skip)
+        found = super().evaluate(step, operands)
+        if hidden is not None and isinstance(found, np.ndarray):
+            self.taints.mark(found, hidden)
         return found
 
-    def _guess(self, operands: Sequence[Any], trial: int) -> list[Any]:
-        guessed: dict[int, Any] = {}
-        for k, operand in enumerate(operands):
-            lanes = self._lanes_of(operand)
-            if id(operand) in guessed or lanes is None or isinstance(operand, Pointer):
-                guessed.setdefault(id(operand), operand)
-                continue
-            guesses = _guesses(operand.dtype)
-            # Different operands take different values, or their difference would look defined.
-            pick = guesses[trial * (k + 1) % len(guesses)]
-            guessed[id(operand)] = np.where(lanes, operand.dtype.type(pick), operand)
-        return [guessed[id(operand)] for operand in operands]
-
-    def _check_use(self, step: Step, operands: Sequence[Any], value: Any) -> None:
-        named = dict(zip(step.definition.operands, operands, strict=False))
-        mask = named.get("mask?")
-        for name, operand in named.items():
-            lanes = self._lanes_of(operand)
-            if lanes is None:
-                continue
-            if name == "other?":
-                shown = np.ones(1, np.bool_) if mask is None else ~mask
-                self._mark(value, lanes & align(shown, lanes.ndim - 1))
-                continue
-            if mask is not None and name != "mask?":
-                rank = max(lanes.ndim, mask.ndim) - 1
-                lanes = align(lanes, rank) & align(mask, rank)
-            if lanes.any():
-                self._report_undefined(step, name, int(np.count_nonzero(lanes)))
-
-    def _report_undefined(self, step: Step, operand: str, count: int) -> None:
-        name = operand.rstrip("?")
-        program = self.coordinates(self.first)
-        text = f"the {name} of this {step.opcode} is undefined (tl.empty) in program {program}"
-        self._report("undefined", step, text, count=count)
+    def _report_use(self, step: Step, operand: str, slot: int, marks: Array, lanes: Array) -> None:
+        marks, lanes = np.broadcast_arrays(marks, lanes)
+        used = np.where(lanes, marks, 0)
+        for number in np.unique(used[used != 0]).tolist():
+            where = Lanes.of(used == number, self)
+            self.findings.use(self.taints.cause(number), step, operand, slot, where)
 
     # ------------------------------------------------------------------ memory
 
     def load(self, step: Step, ptr: Pointer, mask: Array | None, other: Array | None) -> Array:
-        lanes = self._inside(step, ptr, mask)
-        for window, where, _ in self._parts(ptr, lanes):
-            self._note_load(step, window, where)
-        return super().load(step, ptr, lanes, other)
+        mask = self._usable(ptr, mask)
+        try:
+            return super().load(step, ptr, mask, other)
+        except OutOfBoundsError:
+            return super().load(step, ptr, self._inside(step, ptr, mask), other)
 
     def store(self, step: Step, ptr: Pointer, value: Array, mask: Array | None) -> None:
-        lanes = self._inside(step, ptr, mask)
-        values = np.broadcast_to(align(value, ptr.array.ndim - 1), lanes.shape)
-        for window, where, chosen in self._parts(ptr, lanes):
-            self._note_store(step, window, where, encode(values[chosen], window.dtype))
-        super().store(step, ptr, value, lanes)
+        if self._nan and value.dtype.kind == "f" and np.isnan(value).any():
+            self._report_nan(step, ptr, value, mask)
+        mask = self._usable(ptr, mask)
+        try:
+            super().store(step, ptr, value, mask)
+        except OutOfBoundsError:
+            super().store(step, ptr, value, self._inside(step, ptr, mask))
 
-    def _parts(self, ptr: Pointer, lanes: Array) -> Iterator[tuple[Window, Array, Array]]:
-        for base, chosen in ptr.arguments(lanes):
-            window = self.windows[base]
-            yield window, ptr.array[chosen] - window.first, chosen
+    def _usable(self, ptr: Pointer, mask: Array | None) -> Array | None:
+        """The mask without lanes whose address nobody knows."""
+        if self._skip is None:
+            return mask
+        kept: Array = align(~self._skip, ptr.array.ndim - 1)
+        if mask is not None:
+            kept = kept & align(mask, kept.ndim - 1)
+        return kept
 
     def _inside(self, step: Step, ptr: Pointer, mask: Array | None) -> Array:
         """The lanes of an access that stay inside their argument; the others are reported."""
-        offsets = ptr.array
-        lanes = np.ones(offsets.shape, np.bool_)
-        if mask is not None:
-            lanes = lanes & align(mask, offsets.ndim - 1)
+        rank = ptr.array.ndim - 1
+        lanes = self._lanes(mask, rank)
+        lanes = np.ones((1,) * (rank + 1), np.bool_) if lanes is None else lanes
+        offsets, lanes = np.broadcast_arrays(ptr.array, lanes)
+        kept = lanes.copy()
         for base, chosen in ptr.arguments(lanes):
             window = self.windows[base]
             last = window.first + len(window.elements)
             outside = chosen & ((offsets < window.first) | (offsets >= last))
             if outside.any():
-                self._report_outside(step, window, offsets[outside])
-                lanes = lanes & ~outside
-        return lanes
+                where = Lanes.of(outside, self)
+                self.findings.outside(step, window, offsets[outside], where)
+                kept &= ~outside
+        return kept
 
-    def _report_outside(self, step: Step, window: Window, indices: Array) -> None:
-        index = int(indices[0])
-        where = f"{window.argument}[{index}] in program {self.coordinates(self.first)}"
-        text = f"{step.opcode} of {where} is out of bounds ({window.valid})"
-        self._report(
-            "out-of-bounds", step, text,
-            argument=window.argument, index=index, count=len(indices),
-        )  # fmt: skip
+    def _numbers(self, shape: tuple[int, ...], lanes: Array | None) -> Array:
+        """The program of each lane of an access, or one number for all."""
+        if shape[0] == 1:
+            return np.asarray(SEVERAL if self.together else self.first + 1, self._counter)
+        found, _ = self._programs(shape, lanes)
+        return np.asarray(found)
 
-    def _conflict(
-        self, step: Step, window: Window, where: Array, lanes: Array, others: Array, what: str
+    def _read(
+        self, window: Window, where: slice | Array, shape: tuple[int, ...], lanes: Array | None
+    ) -> Array:
+        ledger = self._ledgers.get(window.argument)
+        if ledger is not None:
+            conflicts = ledger.note_read(where, self._numbers(shape, lanes))
+            self._report_conflicts(window, where, shape, lanes, conflicts)
+        return super()._read(window, where, shape, lanes)
+
+    def _write(
+        self,
+        window: Window,
+        where: slice | Array,
+        values: Array,
+        shape: tuple[int, ...],
+        lanes: Array | None,
     ) -> None:
-        if not lanes.any():
+        ledger = self._ledgers.get(window.argument)
+        if ledger is None:  # an argument without elements, every lane of which is masked off
             return
-        lane = int(np.argmax(lanes))
-        index = int(where[lane]) + window.first
-        other = int(others[lane])
-        whom = "other programs" if other == SEVERAL else f"program {self.coordinates(other - 1)}"
-        program = self.coordinates(self.first)
-        self._report(
-            "conflict", step,
-            f"{step.opcode} of {window.argument}[{index}] in program {program} {what} {whom}",
-            argument=window.argument, index=index, count=int(np.count_nonzero(lanes)),
-        )  # fmt: skip
-
-    def _note_load(self, step: Step, window: Window, where: Array) -> None:
-        me = self.first + 1
-        for last_read, last_write in window.columns or ():
-            writers = last_write[where]
-            foreign = (writers != 0) & (writers != me)
-            self._conflict(step, window, where, foreign, writers, "sees what was stored by")
-            readers = last_read[where]
-            last_read[where] = np.where((readers == 0) | (readers == me), me, SEVERAL)
-
-    def _note_store(self, step: Step, window: Window, where: Array, values: Array) -> None:
-        me = self.first + 1
+        programs = self._numbers(shape, lanes)
         unsigned = f"u{window.elements.itemsize}"
-        stored = window.elements[where].view(unsigned)
-        different = stored != np.ascontiguousarray(values).view(unsigned)
-        for last_read, last_write in window.columns or ():
-            writers, readers = last_write[where], last_read[where]
-            foreign = (writers != 0) & (writers != me) & different
-            self._conflict(step, window, where, foreign, writers, "overwrites what was stored by")
-            foreign = (readers != 0) & (readers != me)
-            self._conflict(step, window, where, foreign, readers, "overwrites what was loaded by")
-            last_write[where] = me
+        stored = np.ascontiguousarray(encode(values, window.dtype))
+        if stored.dtype != window.elements.dtype:
+            stored = stored.astype(window.elements.dtype)
+        bits = stored.view(unsigned)
+        different = np.asarray(window.elements[where]).view(unsigned) != bits
+        conflicts = list(ledger.note_write(where, programs, different))
+        window.elements[where] = stored
+        if not isinstance(where, slice) and (window.elements[where].view(unsigned) != bits).any():
+            conflicts += clashes(where, bits, programs)
+        self._report_conflicts(window, where, shape, lanes, conflicts)
+
+    def _report_conflicts(
+        self, window: Window, where: slice | Array, shape: tuple[int, ...], lanes: Array | None,
+        conflicts: Iterator[Conflict] | list[Conflict],
+    ) -> None:  # fmt: skip
+        assert self._step is not None
+        for conflict in conflicts:
+            found = conflict.lanes
+            at = found + where.start if isinstance(where, slice) else where[found]
+            flat = found if lanes is None else np.flatnonzero(lanes)[found]
+            place = Lanes(flat, shape, len(flat), self.together and shape[0] == 1)
+            self.findings.conflict(self._step, window, at + window.first, conflict, place)
+
+    # ------------------------------------------------------------------ NaN
+
+    def _look_for_nan(self, step: Step, operands: Sequence[Any], value: Array) -> None:
+        """Note the programs in which an operation made a NaN of numbers."""
+        new: Array = np.isnan(value)
+        if not new.any():
+            return
+        rank = len(shape_of(step.result_type)) if step.result_type is not None else 0
+        for operand in operands:
+            if isinstance(operand, np.ndarray) and operand.dtype.kind == "f":
+                old = np.isnan(operand)
+                if step.definition.elementwise:
+                    new = new & ~align(old, rank)
+                else:
+                    new = new & ~align(old.reshape(len(old), -1).any(axis=1), rank)
+        new = new & self._running(rank)
+        programs: Array = new.reshape(len(new), -1).any(axis=1)
+        if not programs.any():
+            return
+        known = self._births.get(id(step))
+        if known is not None:
+            programs = known[1] | programs
+            self._births[id(step)] = step, programs, known[2]
+        else:
+            where = Lanes.of(new, self)
+            self._births[id(step)] = step, programs, where
+            self.regs[step.results[0]] = value
+            self.findings.prepare_nan(step, where)
+
+    def _report_nan(self, step: Step, ptr: Pointer, value: Array, mask: Array | None) -> None:
+        rank = max(ptr.array.ndim, value.ndim) - 1
+        lanes: Array = np.isnan(align(value, rank)) & self._running(rank)
+        if mask is not None:
+            lanes = lanes & align(mask, rank)
+        stored: Array = lanes.reshape(len(lanes), -1).any(axis=1)
+        made_of = slice_of(self.plan, step.item.inputs[1])
+        for birth, programs, where in self._births.values():
+            if not made_of.isdisjoint(value.id for value in birth.item.results):
+                both = stored & programs
+                if both.any():
+                    self.findings.nan(birth, step, where)
+                    stored = stored & ~both
 
 
-def run_checked(plan: Plan, args: Sequence[Any], grid: tuple[int, int, int]) -> None:
-    """Run strictly. Raises ``SanitizerError`` after the whole grid when there are findings."""
-    CheckedMachine(plan, args, grid).run_grid()
+def _or_nothing(marks: Array | None) -> Array:
+    return np.zeros((), np.int16) if marks is None else marks
+
+
+def _either(a: Array, b: Array) -> Array:
+    rank = max(a.ndim, b.ndim) - 1
+    return align(a, rank) | align(b, rank)
+
+
+def run_checked(
+    plan: Plan, args: Sequence[Any], grid: tuple[int, int, int], mode: str = "1"
+) -> None:
+    """Run strictly. ``mode`` is ``"1"``, ``"nan"`` (NaNs too) or ``"bounds"`` (accesses outside
+    arguments only). Raises ``SanitizerError`` after the whole grid when there are findings."""
+    kinds = frozenset({"out-of-bounds"}) if mode == "bounds" else None
+    CheckedMachine(plan, args, grid, nan=mode == "nan", kinds=kinds).run_grid()

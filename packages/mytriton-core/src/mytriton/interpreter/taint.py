@@ -105,8 +105,7 @@ def _combined(marks: Sequence[Array], value: Array, elementwise: bool) -> Array:
 def _differ(known: list[Array], tried: Any, values: Sequence[Any]) -> list[Array]:
     results = tried if isinstance(tried, (tuple, list)) else (tried,)
     return [
-        lanes | _different(new, old)
-        for lanes, new, old in zip(known, results, values, strict=True)
+        lanes | _different(new, old) for lanes, new, old in zip(known, results, values, strict=True)
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..ir.features import UNALIGNED
 from ..ir.types import BlockType, Type, element_of
 from ..ir.values import SSAFunction, operand_type, walk
+from .strict import SANITIZE
 from .types import BackendInfo, Capability, Claim, Decline, LaunchSpec, Limits
 
 
@@ -37,8 +38,12 @@ def limit_features(function: SSAFunction, launch: LaunchSpec, limits: Limits) ->
 
 
 def launch_features(launch: LaunchSpec) -> frozenset[str]:
-    """What the arguments need beyond what the function needs: ``memory.unaligned``."""
-    return frozenset() if all(a.aligned for a in launch.arguments) else frozenset({UNALIGNED})
+    """What a launch needs beyond what the function needs: ``memory.unaligned`` for its arguments,
+    ``sanitize.full`` or ``sanitize.bounds`` when it is to be checked."""
+    found = set() if all(a.aligned for a in launch.arguments) else {UNALIGNED}
+    if mode := launch.options.get(SANITIZE):
+        found.add("sanitize.bounds" if mode == "bounds" else "sanitize.full")
+    return frozenset(found)
 
 
 def missing_features(

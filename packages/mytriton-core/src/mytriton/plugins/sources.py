@@ -31,6 +31,7 @@ _WATCHED = (
     "MYTRITON_BACKEND",
     "MYTRITON_EMULATE",
     "MYTRITON_DISABLE_BACKENDS",
+    "MYTRITON_SANITIZE",
 )
 
 
@@ -79,7 +80,7 @@ def _raw_keys() -> tuple[Any, ...]:
     return tuple(encode(n) if encode else n for n in _WATCHED)
 
 
-_K0, _K1, _K2 = _raw_keys()
+_K0, _K1, _K2, _K3 = _raw_keys()
 
 
 def selection_key() -> Hashable:
@@ -96,7 +97,9 @@ def selection_key() -> Hashable:
             config._held["backend"],
             _generation,
         )
-    return (_CONTEXT.get(), get(_K0), get(_K1), get(_K2), config._held["backend"], _generation)
+    return (
+        _CONTEXT.get(), get(_K0), get(_K1), get(_K2), get(_K3), config._held["backend"], _generation
+    )  # fmt: skip
 
 
 def watched() -> tuple[list[_Context], list[_Entry]] | None:
@@ -104,7 +107,7 @@ def watched() -> tuple[list[_Context], list[_Entry]] | None:
     they are, the key is equal. ``None`` where the environment cannot be looked at that way."""
     try:
         environment = os.environ._data  # type: ignore[attr-defined]
-        places = [(environment, key) for key in (_K0, _K1, _K2)]
+        places = [(environment, key) for key in (_K0, _K1, _K2, _K3)]
     except AttributeError:
         return None
     places += [(config._held, "backend"), (globals(), "_generation")]

@@ -11,6 +11,9 @@ from ..ir.types import Type
 
 #: Hook API generation and minor version this core offers.
 HOOK_API: tuple[int, int] = (1, 0)
+#: Launch option core sets for an inspection: compile with the lines of the backend's text as debug
+#: information (``.loc``, ``!dbg``), where the compiler can.
+LINE_INFO = "line_info"
 
 
 class State(enum.Enum):

@@ -22,7 +22,8 @@ VARIABLES: dict[str, str] = {
     "MYTRITON_PRINT_AUTOTUNING": "1 prints what autotuners choose, and why not the others",
     "MYTRITON_REQUIRE_DEVICE": "1 makes tests that need a device fail instead of skip (tests)",
     "MYTRITON_REQUIRE_TORCH": "1 makes tests that need PyTorch fail instead of skip (tests)",
-    "MYTRITON_SANITIZE": "1 checks memory accesses on the interpreter",
+    "MYTRITON_SANITIZE": "1 runs launches on the checked interpreter, nan finds NaNs too, bounds finds "
+    "only accesses outside arguments",
     "MYTRITON_STRICT_PLUGINS": "1 raises at once when a plugin fails to load (for its author)",
     "MYTRITON_VERSION": "version of the wheels under test (tests)",
     "MYTRITON_WHEELHOUSE": "folder of the wheels under test (tests)",

@@ -69,6 +69,27 @@ class KernelInterface:
         (``"first,second"``), and by no other."""
         return WrapperView(self, backend_text(name))
 
+    def sanitize(self, *, nan: bool = False, bounds: bool = False) -> Any:
+        """The same kernel, with every access checked: ``kernel.sanitize()[grid](...)``. Raises
+        ``SanitizerError`` from the launch once the whole grid has run, when something was found.
+
+        Launches run on the interpreter. ``nan`` also finds NaNs that an operation makes of numbers
+        and that are stored; ``bounds`` finds only accesses outside of arguments, and leaves the
+        choice among the backends that can.
+        """
+        return self.with_backend(checks(nan, bounds, None))
+
+
+def checks(nan: bool, bounds: bool, backend: str | None) -> str:
+    """A request for a checked launch, in place of the name of a backend."""
+    from ..plugins.strict import encode
+
+    if nan and bounds:
+        raise ArgumentError(
+            "sanitize(bounds=True) looks at addresses only; leave out nan or bounds"
+        )
+    return encode("nan" if nan else "bounds" if bounds else "1", backend)
+
 
 def backend_text(name: str | Sequence[str]) -> str:
     """One name or a list of names as one text. Raises ``ArgumentError``."""
@@ -113,6 +134,10 @@ class WrapperView:
 
     def __getitem__(self, grid: Any) -> WrappedLauncher:
         return WrappedLauncher(self.wrapper, grid, self.name)
+
+    def sanitize(self, *, nan: bool = False, bounds: bool = False) -> WrapperView:
+        """See ``sanitize`` of the kernel; a named backend must be able to check."""
+        return WrapperView(self.wrapper, checks(nan, bounds, self.name))
 
     def warmup(self, /, *args: Any, grid: Any = None, **kwargs: Any) -> Any:
         """``warmup`` of the kernel, on this backend."""

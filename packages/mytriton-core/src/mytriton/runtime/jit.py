@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from ..errors import ArgumentError, MytritonError, for_user
 from ..frontend.source import KernelSource, kernel_source
 from .binder import Binder, make_binder
-from .interface import EXPLICIT, KernelInterface, backend_text
+from .interface import EXPLICIT, KernelInterface, backend_text, checks
 from .params import KernelParam, kernel_params, parameter_names
 
 if TYPE_CHECKING:
@@ -247,6 +247,10 @@ class BackendView:
         if direct is None:
             return Launcher(self.kernel, grid, self.name)
         return functools.partial(direct, grid)
+
+    def sanitize(self, *, nan: bool = False, bounds: bool = False) -> BackendView:
+        """See ``sanitize`` of the kernel; a named backend must be able to check."""
+        return BackendView(self.kernel, checks(nan, bounds, self.name))
 
     def warmup(self, /, *args: Any, grid: Any = None, **kwargs: Any) -> LaunchResult:
         """``warmup`` of the kernel, on this backend."""

@@ -7,6 +7,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ArgumentError
@@ -14,7 +15,7 @@ from ..frontend.dependencies import fingerprint
 from ..frontend.trace import Trace
 from ..ir.values import SSAFunction
 from ..language.compile_time import unwrap
-from ..plugins import selection
+from ..plugins import selection, sources, strict
 from ..plugins.errors import ClaimBrokenError, ClaimBrokenWarning
 from ..plugins.manager import emit_event
 from ..plugins.sources import user_level
@@ -361,9 +362,10 @@ def _on_backend(
     warning, and the next is tried, unless it was the only one named."""
     broken: list[str] = []
     names = [argument.name for argument in spec.arguments]
+    named, spec = _checked(kernel, compiled, explicit, spec)
     while True:
         choice = selection.choose(
-            compiled.function, spec, explicit=explicit, decorator=kernel.backend,
+            compiled.function, spec, explicit=named, decorator=kernel.backend,
             kernel=kernel.__name__, exclude=broken,
         )  # fmt: skip
         backend = choice.backend
@@ -382,6 +384,34 @@ def _on_backend(
         return Specialisation(
             compiled, function, spec, backend, source, artifact, kernel, explicit, bits
         )
+
+
+def _checked(
+    kernel: JITFunction, compiled: Compiled, explicit: str | None, spec: LaunchSpec
+) -> tuple[str | None, LaunchSpec]:
+    """The backend named, and the launch with the checks that were asked for. Full checks of all
+    launches (``MYTRITON_SANITIZE=1``) take the place of the backend that would have launched."""
+    mode, named = strict.decode(explicit)
+    everywhere = mode is None
+    mode = mode or strict.variable()
+    if mode is None:
+        return named, spec
+    if elsewhere := [a.name for a in spec.arguments if a.device_kind not in ("", "cpu")]:
+        raise ArgumentError(
+            f"kernel {kernel.__name__!r} cannot be sanitized: {', '.join(elsewhere)} lie on a device; "
+            "pass NumPy arrays or CPU tensors"
+        )
+    if mode != "bounds":
+        if everywhere and sources.requested(named, kernel.backend)[0]:
+            choice = selection.choose(
+                compiled.function, spec, explicit=named, decorator=kernel.backend,
+                kernel=kernel.__name__,
+            )  # fmt: skip
+            if not choice.launches:  # it would only compile: there is nothing to check
+                return named, spec
+            named = None
+        named = named or "interpreter"
+    return named, replace(spec, options={**spec.options, strict.SANITIZE: mode})
 
 
 def _with_backend_passes(backend: Any, function: SSAFunction, spec: LaunchSpec) -> SSAFunction:

@@ -25,6 +25,7 @@ from .emitter import STREAM_ALIGNMENT, Assumptions, default_assumptions, emit, e
 from .llvm import LLVMError, Loaded, llvm
 from .pool import pool
 from .target import Target
+from .texts import Texts, code_bytes
 
 #: Functions of the process by digest: the same code is linked once.
 _loaded: weakref.WeakValueDictionary[str, Loaded] = weakref.WeakValueDictionary()
@@ -66,6 +67,12 @@ def build(text: str, entry: str, target: Target) -> Loaded:
 
 
 def _link(code: bytes, symbol: str) -> Loaded:
+    loaded = _load(code, symbol)
+    loaded.code_bytes = code_bytes(code)
+    return loaded
+
+
+def _load(code: bytes, symbol: str) -> Loaded:
     """Load code whose predecessor of the same name may still be on its way out in another thread."""
     for _ in range(100):
         try:
@@ -125,7 +132,13 @@ class CompiledKernel:
             fast = fastpath.make(self)
             if fast is not None:
                 self.launch_values = fast
-        self.metadata: Mapping[str, Any] = {"entry": self._entry, "target": target.name}
+        self.metadata: Mapping[str, Any] = {
+            "entry": self._entry,
+            "target": target.name,
+            "vector_bits": target.vector_bits,
+            "code_bytes": self.first.loaded.code_bytes,
+            "asm": Texts(source.text, target),
+        }
 
     def _variant(self, assume: Assumptions, text: str | None = None) -> Variant:
         found = self._variants.get(assume)
@@ -242,5 +255,8 @@ def _bytes_stored(function: mt.SSAFunction) -> int:
 
 def lower(function: mt.SSAFunction, target: Target) -> mt.Source:
     """The text of the usual variant; the function travels along for the others."""
+    from .spans import Spans
+
     text = emit(function, target)
-    return mt.Source(text, "MLIR", entry_name(function), {"function": function})
+    resources = {"function": function, "spans": Spans(function, target, text)}
+    return mt.Source(text, "MLIR", entry_name(function), resources)

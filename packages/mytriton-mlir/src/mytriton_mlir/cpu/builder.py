@@ -9,8 +9,12 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
+
+#: Makes the list of a body's lines: for an inspection, one that notes what they come from.
+LINES: ContextVar[Callable[[], list[str]]] = ContextVar("LINES", default=list)
 
 
 @dataclass(eq=False)
@@ -18,7 +22,7 @@ class Level:
     """The lines of one body, and the values that were computed in it."""
 
     depth: int
-    lines: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=lambda: LINES.get()())
     memo: dict[Any, Any] = field(default_factory=dict)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +17,10 @@ from .llvm import LLVM, LLVMError, c_ptr, llvm
 
 #: Everything is scalars, one-dimensional vectors and plain pointers: no other pass is needed.
 PIPELINE = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
+#: The same, keeping which line of the text each instruction came from.
+_WITH_LINES = (
+    f"{PIPELINE[:-1]},ensure-debug-info-scope-on-llvm-func{{emission-kind=LineTablesOnly}})"
+)
 
 _lock = threading.Lock()
 
@@ -57,36 +63,60 @@ def to_object(
     text: str, features: str = "", passes: str = "", triple: str = "", cpu: str = ""
 ) -> bytes:
     """Object code of an MLIR module. Raises ``RuntimeError`` naming the stage that failed."""
-    with _lock:
-        context, manager, translate = _bindings()
-        library: LLVM = llvm()
-        ir = import_module("mlir.ir")
-
-        with context:
-            try:
-                module = ir.Module.parse(text)
-            except Exception as error:
-                raise RuntimeError(f"MLIR stage 'parse' failed: {error}") from error
-            try:
-                manager.run(module.operation)
-            except Exception as error:
-                raise RuntimeError(f"MLIR stage 'convert-to-llvm' failed: {error}") from error
-        capsule = module.operation._CAPIPtr
-        operation = _pointer(capsule, _capsule_name(capsule))
-        own = library.call("LLVMContextCreate")
+    with _lock, _translated(text, _bindings()[1]) as module:
+        library = llvm()
+        machine = library.machine(features, triple, cpu)
         try:
-            translated = translate(operation, own)
-            if not translated:
-                raise RuntimeError("MLIR stage 'translate-to-llvm-ir' failed")
-            machine = library.machine(features, triple, cpu)
+            return library.object_code(module, machine, passes, triple)
+        except LLVMError as error:
+            raise RuntimeError(f"MLIR stage 'code-generation' failed: {error}") from error
+
+
+def to_texts(text: str, features: str = "") -> tuple[str, str]:
+    """LLVM IR and assembly of an MLIR module, both with the lines of ``text`` they came from, as
+    debug information. Raises like ``to_object``."""
+    with _lock:
+        context = _bindings()[0]
+        with context:
+            manager = import_module("mlir.passmanager").PassManager.parse(_WITH_LINES)
+        with _translated(text, manager) as module:
+            library = llvm()
+            made = library.text_of(module)
+            machine = library.machine(features)
             try:
-                return library.object_code(translated, machine, passes, triple)
+                return made, library.object_code(module, machine, assembly=True).decode()
             except LLVMError as error:
                 raise RuntimeError(f"MLIR stage 'code-generation' failed: {error}") from error
-            finally:
-                library.call("LLVMDisposeModule", translated)
+
+
+@contextmanager
+def _translated(text: str, manager: Any) -> Iterator[int]:
+    """The LLVM module of an MLIR module."""
+    context, _, translate = _bindings()
+    library: LLVM = llvm()
+    ir = import_module("mlir.ir")
+    with context:
+        try:
+            module = ir.Module.parse(text)
+        except Exception as error:
+            raise RuntimeError(f"MLIR stage 'parse' failed: {error}") from error
+        try:
+            manager.run(module.operation)
+        except Exception as error:
+            raise RuntimeError(f"MLIR stage 'convert-to-llvm' failed: {error}") from error
+    capsule = module.operation._CAPIPtr
+    operation = _pointer(capsule, _capsule_name(capsule))
+    own = library.call("LLVMContextCreate")
+    try:
+        translated = translate(operation, own)
+        if not translated:
+            raise RuntimeError("MLIR stage 'translate-to-llvm-ir' failed")
+        try:
+            yield translated
         finally:
-            library.call("LLVMContextDispose", own)
+            library.call("LLVMDisposeModule", translated)
+    finally:
+        library.call("LLVMContextDispose", own)
 
 
 def ir_to_object(text: str, passes: str = "") -> bytes:

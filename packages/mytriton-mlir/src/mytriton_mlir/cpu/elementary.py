@@ -118,7 +118,8 @@ def _log_limits(b: Builder, x: Val, found: Val) -> Val:
     """What a logarithm is where there is none: zero, infinity, negative numbers, NaN."""
     infinity = _number(b, x, math.inf)
     ordinary = b.compare("arith.cmpf", "olt", x, infinity)
-    found = b.select(ordinary, found, x)  # infinity and NaN are themselves
+    # Infinity and NaN are themselves (a signalling NaN is quiet from here on).
+    found = b.select(ordinary, found, b.binary("arith.addf", x, x))
     zero = b.compare("arith.cmpf", "oeq", x, _number(b, x, 0.0))
     found = b.select(zero, _number(b, x, -math.inf), found)
     negative = b.compare("arith.cmpf", "olt", x, _number(b, x, 0.0))

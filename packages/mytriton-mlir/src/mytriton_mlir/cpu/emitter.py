@@ -15,8 +15,8 @@ from mytriton.analysis.axis import AxisInfo, axis_info, value_info
 
 from . import memory, structured, talk, values
 from .builder import Level, Val
-from .evaluate import Buffer
 from .deep import deepen
+from .evaluate import Buffer
 from .facts import FOLDS, Facts
 from .fold import Fold
 from .fuse import fuse_products

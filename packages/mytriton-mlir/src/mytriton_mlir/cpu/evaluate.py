@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mytriton.plugin_api as mt
 from mytriton.analysis.affine import Affine, BaseOf, Binary, Linear, Scalar
@@ -18,6 +18,9 @@ from .builder import Builder, Level, Val
 from .lowerings import ELEMENTWISE
 from .rules import ROUNDED, RULES
 from .tile import AxisMap, Tile, contiguous_strides, dropped, normal, trailing, transposed
+
+if TYPE_CHECKING:
+    from .plan import Root
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,9 @@ class Evaluator:
 
     def is_loaded(self, ptr: mt.SSAOperand) -> bool:
         raise NotImplementedError
+
+    def at(self, root: Root) -> None:
+        """What is written next belongs to ``root`` (``spans`` notes it)."""
 
     # ------------------------------------------------------------------ values
 
@@ -341,8 +347,8 @@ class Evaluator:
 
     # ------------------------------------------------------------------ buffers
 
-    def slot(self, buffer: Buffer, amap: AxisMap, r: int) -> tuple[Val, bool]:
-        """Address of a buffer's lanes, and whether there is more than one."""
+    def slot(self, buffer: Buffer, amap: AxisMap, r: int) -> tuple[Val, Scalar]:
+        """Address of a buffer's first lane, and the step to the next."""
         amap = normal(amap, buffer.shape)
         form = Linear(0, buffer.strides)
         offset, stride = self.linear(form, amap, r)
@@ -353,15 +359,30 @@ class Evaluator:
             offset = self.total([offset, self.times(before, b.constant(buffer.pitch - 1, "i64"))])
         if buffer.shift is not None:
             offset = self.total([offset, buffer.shift])
-        return self.element(buffer.pointer, offset, buffer.kind), stride != 0
+        return self.element(buffer.pointer, offset, buffer.kind), stride
 
     def read(self, buffer: Buffer, amap: AxisMap, r: int) -> Val:
-        slot, wide = self.slot(buffer, amap, r)
-        width = self.tile.width if wide else 0
-        val = self.load_at(slot, buffer.kind, width, self.home, aligned=True)
+        slot, stride = self.slot(buffer, amap, r)
+        if stride in (0, 1):
+            width = self.tile.width if stride else 0
+            val = self.load_at(slot, buffer.kind, width, self.home, aligned=True)
+        else:
+            val = self._read_across(buffer, slot, stride)
         if buffer.kind == "i8" and isinstance(buffer.element, mt.ScalarType):
             return values.decode(self.b, val, buffer.element) if buffer.element.is_bool() else val
         return val
+
+    def _read_across(self, buffer: Buffer, slot: Val, stride: Scalar) -> Val:
+        """Lanes along another axis than the last."""
+        b, width, kind = self.b, self.tile.width, buffer.kind
+        places = self.element(slot, self.lanes(b.constant(0, "i64"), stride), kind)
+        every, fill = b.constant(True, "i1", width), b.constant(0, kind, width)
+        align = values.bits_of(kind) // 8
+        text = (
+            f"llvm.intr.masked.gather {places.name}, {every.name}, {fill.name} "
+            f"{{alignment = {align} : i32}} : ({places.type}, {every.type}, {fill.type}) -> {fill.type}"
+        )
+        return b.emit(text, kind, width, (places, every, fill), at=self.home)
 
     def load_at(
         self, address: Val, kind: str, width: int, at: Level, *, aligned: bool = False

@@ -134,7 +134,8 @@ class Facts:
             if isinstance(item, mt.SSAForRange) or item.opcode in CONTROL:
                 for k, (_, sources) in enumerate(lanes(item)):
                     names = same_values(item, k)
-                    joined.update((v.id, (names, sources)) for v in names)
+                    for name in names:
+                        joined[name.id] = names, sources
         found: set[int] = set()
         bases: set[int] = set()
         while pending:
@@ -149,9 +150,9 @@ class Facts:
                 continue
             found.add(operand.id)
             if operand.id in joined:
-                names, sources = joined[operand.id]
+                others, origins = joined[operand.id]
                 if mt.shape_of(operand.ty) or operand.id not in self.affine.linear:
-                    pending += [*names, *sources]
+                    pending += [*others, *origins]
                 if operand.id in self.affine.linear:
                     pending.append(BaseOf(operand))
             elif isinstance(maker := self.makers.get(operand.id), mt.SSAOp):

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 c_ptr = ctypes.c_void_p
-_CODEGEN_DEFAULT, _RELOC_PIC, _CODE_MODEL_SMALL, _OBJECT_FILE = 2, 2, 3, 1
+_CODEGEN_DEFAULT, _RELOC_PIC, _CODE_MODEL_SMALL = 2, 2, 3
+_ASSEMBLY_FILE, _OBJECT_FILE = 0, 1
 
 
 class LLVMError(RuntimeError):
@@ -153,8 +154,11 @@ class LLVM:
             )  # fmt: skip
         return self._machines[key]
 
-    def object_code(self, module: int, machine: Any, passes: str = "", triple: str = "") -> bytes:
-        """Object code of an LLVM module."""
+    def object_code(
+        self, module: int, machine: Any, passes: str = "", triple: str = "", *,
+        assembly: bool = False,
+    ) -> bytes:  # fmt: skip
+        """Object code of an LLVM module, or its assembly."""
         self.call("LLVMSetTarget", module, (triple or self.triple).encode())
         layout = self.call("LLVMCreateTargetDataLayout", machine)
         self.call("LLVMSetModuleDataLayout", module, layout)
@@ -167,7 +171,8 @@ class LLVM:
                 self.call("LLVMDisposePassBuilderOptions", options)
         buffer, error = c_ptr(), c_ptr()
         if self.call(
-            "LLVMTargetMachineEmitToMemoryBuffer", machine, module, _OBJECT_FILE,
+            "LLVMTargetMachineEmitToMemoryBuffer", machine, module,
+            _ASSEMBLY_FILE if assembly else _OBJECT_FILE,
             ctypes.byref(error), ctypes.byref(buffer),
         ):  # fmt: skip
             raise LLVMError(self._text(error.value or 0))
@@ -255,6 +260,8 @@ class Loaded:
         self._llvm = llvm
         self._tracker = tracker
         self.address = 0
+        #: Size of its instructions, where that is known.
+        self.code_bytes: int | None = None
 
     def __del__(self) -> None:
         try:

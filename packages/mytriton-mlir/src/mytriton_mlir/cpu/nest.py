@@ -293,6 +293,7 @@ class Nest:
         order = [a for a in self.sums if a.through_all] + [a for a in self.sums if a.in_inner]
         for acc in order:
             vals = computed[self.group.roots.index(acc.root)]
+            e.at(acc.root)
             for part in acc.parts:
                 total = carried[position] if carried else reduce.neutral(e.b, part, acc.ty, 0)
                 position += 1
@@ -324,6 +325,7 @@ class Nest:
     def _write_root(self, root: Root, val: Val, r: int) -> None:
         e, tile = self.e, self.tile
         identity = tile.identity()
+        e.at(root)
         if root.kind == "store":
             assert root.op is not None
             memory.store(e, root.op, val, identity, r, e.streams(root))
@@ -350,11 +352,13 @@ class Nest:
         totals = list(totals)
         for acc in self.sums:
             if acc.in_inner:
+                self.e.at(acc.root)
                 for buffer, part in zip(acc.buffers, acc.parts):
                     total = reduce.across(self.b, part, totals.pop(0))
                     self.e.put(buffer, total, acc.map(self.tile), 0)
 
     def _scalar_result(self, acc: Accumulator, totals: Sequence[Val]) -> None:
+        self.e.at(acc.root)
         across = [reduce.across(self.b, part, t) for part, t in zip(acc.parts, totals)]
         found = reduce.finish(self.b, acc.name, acc.ty, across)
         self.e.remember(acc.result, (), 0, found)

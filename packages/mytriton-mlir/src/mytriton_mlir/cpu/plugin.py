@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import platform
+from dataclasses import replace
 
 import mytriton.plugin_api as mt
 
@@ -42,8 +43,13 @@ def mytriton_cache_key(launch: mt.LaunchSpec) -> str:
 @mt.hookimpl
 def mytriton_lower(function: mt.SSAFunction, launch: mt.LaunchSpec) -> mt.Source:
     from .artifact import lower
+    from .ones import strides, with_ones
 
-    return lower(function, target())
+    scales = strides(function)
+    ones = frozenset(a.name for a in launch.arguments if a.equals_one)
+    source = lower(with_ones(function, ones & scales), target())
+    # What no stride is may be 1 or not: the code is the same.
+    return replace(source, resources={**source.resources, "specialised": bool(scales)})
 
 
 @mt.hookimpl

@@ -149,7 +149,9 @@ class Scratch(Evaluator):
 
     def put(self, buffer: Buffer, val: Val, amap: AxisMap, r: int) -> None:
         """Write the lanes at hand."""
-        slot, wide = self.slot(buffer, amap, r)
+        slot, stride = self.slot(buffer, amap, r)
+        wide = stride != 0
+        assert stride in (0, 1), "buffers are written in rows"
         if wide:
             val = self.b.spread(val, self.tile.width)
         if val.kind == "i1":

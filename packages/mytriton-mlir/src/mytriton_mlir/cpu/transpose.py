@@ -28,7 +28,12 @@ def other_axis(e: Emitter, group: Group) -> int | None:
     found: set[int] = set()
     for value, amap in visit(e.planner, group):
         item = e.makers.get(value.id)
-        if value.id in e.buffers or not isinstance(item, mt.SSAOp) or item.opcode != "load":
+        if value.id in e.buffers:
+            axis = amap[vector_axis(mt.shape_of(value.ty))]
+            if axis is not None:
+                found.add(axis)
+            continue
+        if not isinstance(item, mt.SSAOp) or item.opcode != "load":
             continue
         form = e.affine.of(item.operands[0])
         if form is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from mytriton.plugin_api import (
     I64,
+    LINE_INFO,
     ArgView,
     Device,
     DeviceError,
@@ -32,12 +33,15 @@ KIND = "cuda"
 _KNOWN = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 103, 120, 121)
 
 
-def compile_source(source: Source, *, chip: str = DEFAULT_CHIP, output: str = "isa") -> bytes:
+def compile_source(
+    source: Source, *, chip: str = DEFAULT_CHIP, output: str = "isa", lines: bool = False
+) -> bytes:
     """The image of a kernel: PTX (without the NUL at its end), or with ``output="bin"`` a cubin.
+    ``lines`` keeps the lines of the text in it.
 
     Needs no device. Raises ``StageError`` (a ``RuntimeError``), ``ImportError`` without bindings.
     """
-    stages = gpu_to_cubin_stages(chip=chip, output=output)
+    stages = gpu_to_cubin_stages(chip=chip, output=output, lines=lines)
     threads, spans = source.resources.get("threads", 0), source.resources.get("spans")
     image = toolchain.compile_image(source.text, stages, threads=threads, spans=spans)
     return image.rstrip(b"\0") if output == "isa" else image
@@ -71,12 +75,14 @@ def _size(view: ArgView) -> int:
     return max(0, view.span[1] - view.pointer) // view.dtype.itemsize
 
 
-def image_of(source: Source, chip: str) -> tuple[bytes, str, bool]:
+def image_of(source: Source, chip: str, lines: bool = False) -> tuple[bytes, str, bool]:
     """The PTX of a kernel for ``chip``, the chip it was compiled for (without bindings an earlier
     one), and whether it was carried here. Raises like ``compile_source``."""
     if toolchain.missing():
         return *images.carried(source, _chips(chip)), True
-    image = compile_source(source, chip=chip)
+    image = compile_source(source, chip=chip, lines=lines)
+    if lines:  # for somebody to look at, not to be kept
+        return image, chip, False
     images.keep(source, chip, image)
     return image, chip, False
 
@@ -92,9 +98,12 @@ def _chips(chip: str) -> list[str]:
 class GPUKernel:
     """The image of a kernel, loaded on a device, if there is one."""
 
-    def __init__(self, source: Source, chip: str, device: Device | None, why_not: str = "") -> None:
+    def __init__(
+        self, source: Source, chip: str, device: Device | None, why_not: str = "", *,
+        lines: bool = False,
+    ) -> None:  # fmt: skip
         """Compile and load. ``why_not``: why there is no device to load it on."""
-        image, chip, carried = image_of(source, chip)
+        image, chip, carried = image_of(source, chip, lines)
         self._why_not = why_not
         self._types: tuple[Type, ...] = source.resources["parameters"]
         self._names: tuple[str, ...] = source.resources["names"]
@@ -133,15 +142,17 @@ class GPUKernel:
 
 def compile_kernel(source: Source, launch: LaunchSpec) -> GPUKernel:
     """Compile for the device the arguments are on, and load; without one, only compile."""
+    lines = bool(launch.options.get(LINE_INFO))
     try:
         provider = device_provider(KIND)
         here = provider.availability()
     except DeviceError as error:
-        return GPUKernel(source, _chip(""), None, str(error))
+        return GPUKernel(source, _chip(""), None, str(error), lines=lines)
     if not here.can_launch:
-        return GPUKernel(source, _chip(""), None, here.reason or "no CUDA device")
+        why_not = here.reason or "no CUDA device"
+        return GPUKernel(source, _chip(""), None, why_not, lines=lines)
     device = _device(provider, launch)
-    return GPUKernel(source, _chip(device.arch), device)
+    return GPUKernel(source, _chip(device.arch), device, lines=lines)
 
 
 def _chip(arch: str) -> str:

@@ -10,6 +10,10 @@ Stage = tuple[str, str]
 DEFAULT_CHIP = "sm_80"
 #: Outputs of the last stage: ``isa`` is PTX, ``bin`` a cubin (needs ptxas), ``fatbin`` both.
 OUTPUTS = ("isa", "bin", "fatbin")
+#: As ``nvcc -lineinfo`` does: directives, and no other debug information.
+_KEEP_LINES = (
+    "builtin.module(ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly})"
+)
 _CHIP = re.compile(r"(?:sm_|compute_)?(\d{2,3})([af]?)$")
 #: From this architecture on, this version of PTX (a driver must be as new).
 _PTX_VERSIONS = ((120, 87), (101, 86), (100, 86), (0, 80))
@@ -35,12 +39,13 @@ def gpu_to_cubin_stages(
     opt_level: int = 3,
     output: str = "bin",
     toolkit: str = "",
+    lines: bool = False,
 ) -> list[Stage]:
     """Name and pass pipeline of each stage, in order.
 
     ``output`` is what the last one makes: ``"bin"`` (a cubin, through ptxas), ``"isa"`` (PTX) or
     ``"fatbin"``. ``toolkit`` is the folder whose ``bin/`` has ptxas; else it is searched on
-    ``PATH``. Raises ``ValueError`` for a chip, level or output that does not exist.
+    ``PATH``. ``lines`` keeps which line of the text an instruction came from, as ``.loc``. Raises ``ValueError`` for a chip, level or output that does not exist.
     """
     number, name = chip_number(chip), chip_name(chip)
     if opt_level not in range(4):
@@ -56,5 +61,6 @@ def gpu_to_cubin_stages(
         ("convert-scf-to-cf", "builtin.module(gpu.module(gpu.func(convert-scf-to-cf)))"),
         ("convert-gpu-to-nvvm", "builtin.module(gpu.module(convert-gpu-to-nvvm))"),
         ("reconcile-casts", "builtin.module(gpu.module(reconcile-unrealized-casts))"),
+        *([("keep-lines", _KEEP_LINES)] if lines else []),
         ("gpu-module-to-binary", f"builtin.module(gpu-module-to-binary{{{options}}})"),
     ]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 THEMES = (
     "elementwise", "special", "masks", "loops", "carried", "unrolling", "reductions",
     "reductions_2d", "grids", "scalars", "conversions", "order", "memory", "tiles",
-    "constructors", "articles", "names", "operators", "maths", "casts",
-    "axes", "combines", "branches", "whiles", "returns", "matrix",
+    "constructors", "articles", "names", "operators", "maths", "arithmetic", "casts", "axes",
+    "combines", "branches", "conditions", "whiles", "ranges", "returns", "helpers", "matrix",
     "static", "hints", "traps",
 )  # fmt: skip
 #: Distributions add cases by an entry point of this group that names a callable giving cases.

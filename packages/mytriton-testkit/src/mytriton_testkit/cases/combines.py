@@ -79,7 +79,9 @@ def one_kernel(x, out, COMBINE: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def tile_kernel(x, rows, columns, everything, COMBINE: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+def tile_kernel(
+    x, rows, columns, everything, COMBINE: tl.constexpr, M: tl.constexpr, N: tl.constexpr
+):
     r = tl.arange(0, M)
     c = tl.arange(0, N)
     tile = tl.load(x + r[:, None] * N + c[None, :])
@@ -262,5 +264,3 @@ def _several() -> Iterator[Case]:
         lambda a: {"out": np.log(np.exp(exact(a["x"])).sum(axis=1)).astype("f4")},
         tolerance=COMPOSITE, note="in a loop",
     )  # fmt: skip
-
-

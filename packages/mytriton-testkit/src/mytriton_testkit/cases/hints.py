@@ -183,5 +183,3 @@ def _copy(path, kernel, d, n, compute=lambda x: x, axes="", block=32):
         path, kernel, compute, ins=(d,), n=n, block=block, axes=(axes or d,), make=small,
         tolerance=EXACT, level="extended",
     )  # fmt: skip
-
-

@@ -11,9 +11,9 @@ import numpy as np
 import mytriton as triton
 import mytriton.language as tl
 
-from ..case import EXACT, MATH, REDUCTION, Case
+from ..case import EXACT, REDUCTION, Case
 from .axes import shown
-from .build import data, dtype, exact, is_float, of_edition, rounded, sentinel, small
+from .build import data, dtype, exact, is_float, of_edition, rounded, small
 from .casts import TYPES
 
 
@@ -384,7 +384,7 @@ def _transposed() -> Iterator[Case]:
         shape = (2, 4, 8)
         yield shown(
             "trans.permute", ("order=" + "".join(map(str, order)),), permute_kernel, 1,
-            lambda rng: {"x": small(rng, shape, "i32")},
+            lambda rng, shape=shape: {"x": small(rng, shape, "i32")},
             {**dict(zip("ABC", shape, strict=True)), "ORDER": order},
             {"out": (tuple(shape[k] for k in order), "i32")},
             lambda a, o=order: {"out": a["x"].transpose(o)},

@@ -1,7 +1,7 @@
 """Decisions made while a kernel is compiled: branches, strings, ``None``, types, tuples."""
 
 # mypy: ignore-errors
-# ruff: noqa: E711, E714, SIM102, SIM108, SIM300, PLR0133, B015
+# ruff: noqa: SIM300
 # (Kernels are read by our compiler: rewriting an expression changes the program under test.)
 from __future__ import annotations
 

@@ -59,9 +59,7 @@ class Body:
     """A region that is being filled: its items, and the values visible in it. ``certain`` are
     ``i32`` scalars that no rounding touches: what control flow may depend on."""
 
-    def __init__(
-        self, values: Sequence[SSAOperand], certain: Sequence[SSAOperand] = ()
-    ) -> None:
+    def __init__(self, values: Sequence[SSAOperand], certain: Sequence[SSAOperand] = ()) -> None:
         self.items: list[SSAItem] = []
         self.values = list(values)
         self.certain = list(certain)

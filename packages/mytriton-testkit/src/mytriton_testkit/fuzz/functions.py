@@ -70,9 +70,7 @@ def magnitude(name: str, a: Value) -> Value:
 def fma(name: str, a: Value, b: Value, c: Value) -> Value:
     """``a * b + c``, rounded once or twice."""
     product = a.v * b.v
-    carried = np.where(
-        a.e + b.e > 0, np.abs(a.v) * b.e + np.abs(b.v) * a.e + a.e * b.e, 0.0
-    )
+    carried = np.where(a.e + b.e > 0, np.abs(a.v) * b.e + np.abs(b.v) * a.e + a.e * b.e, 0.0)
     spread = 2 * UNIT[name] * (np.abs(product) + np.abs(c.v)) + TINY[name]
     found = _settle(name, product + c.v, carried + c.e, spread)
     risky = np.isfinite(a.v) & np.isfinite(b.v) & (np.abs(product) >= LARGEST[name] / 2)
@@ -132,7 +130,7 @@ def dot(name: str, a: Value, b: Value, acc: Value | None) -> Value:
     if not is_float(name):
         left, right = (x.v.astype(np.int64) for x in (a, b))
         v = left @ right + (0 if acc is None else acc.v.astype(np.int64))
-        unsure = (a.e > 0).any(axis=1)[:, None] | (b.e > 0).any(axis=0)[None, :]
+        unsure = np.any(a.e > 0, axis=1, keepdims=True) | np.any(b.e > 0, axis=0, keepdims=True)
         if acc is not None:
             unsure = unsure | (acc.e > 0)
         return Value(name, v.astype(np.int32), np.where(unsure, np.inf, 0.0))

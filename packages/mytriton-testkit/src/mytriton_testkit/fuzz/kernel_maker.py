@@ -6,10 +6,13 @@ import random
 
 from .kernels import (
     ARRAYS,
+    COMPARISONS,
+    DTYPES,
     OUTPUTS,
     Assign,
     Call,
     Expr,
+    If,
     Kernel,
     Literal,
     Load,
@@ -17,7 +20,20 @@ from .kernels import (
     Name,
     Statement,
     Store,
+    While,
 )
+
+#: Types that numbers have in expressions.
+NUMBERS = ("f32", "f16", "i64", "i32", "i8")
+
+
+def is_float(ty: str) -> bool:
+    return ty in ("f32", "f16")
+
+
+def meet(a: str, b: str) -> str:
+    """The type two numbers meet in."""
+    return next(t for t in DTYPES if t in (a, b))
 
 
 class _Maker:
@@ -27,7 +43,7 @@ class _Maker:
         self.rng = rng
         self.types: dict[str, tuple[str, bool]] = {
             "offs": ("i32", True), "mask": ("bool", True), "s": ("f32", False), "t": ("i32", False),
-            "k": ("i32", False),
+            "k": ("i32", False), "pid": ("i32", False),
         }  # fmt: skip
         self.count = 0
         self.depth = 0
@@ -51,28 +67,56 @@ class _Maker:
         if depth == 0 or rng.random() < 0.2:
             if rng.random() < 0.25:
                 return self.load()
-            name = self.choose("f32", "i32")
+            name = self.choose(*NUMBERS)
             assert name is not None
             return Name(name), *self.types[name]
         what = rng.choice(
-            ["+", "-", "*", "/", "maximum", "minimum", "where", "neg", "exp", "+", "*"]
-        )
+            ["+", "-", "*", "/", "maximum", "minimum", "where", "neg", "function", "+", "*", "to",
+             "abs", "//", "bits"]
+        )  # fmt: skip
         a, ta, ba = self.expression(depth - 1)
-        if what == "neg":
-            return Call("neg", (a,)), ta, ba
-        if what == "exp":
-            if ta != "f32":
-                return a, ta, ba
-            return Call("exp", (Call("minimum", (a, Literal(3.0))),)), "f32", ba
+        if what in ("neg", "abs"):
+            return Call(what, (a,)), ta, ba
+        if what == "function":
+            return self.function(a, ta, ba)
+        if what == "to":
+            return self.converted(a, ta, ba)
+        if what in ("//", "bits") and is_float(ta):
+            what = "*"
+        if what == "//":
+            divisor = Literal(rng.choice([2, 3, -3, 7, 8]))
+            return Call(rng.choice(["//", "%"]), (a, divisor)), ta, ba
         b, tb, bb = self.expression(depth - 1)
+        if what == "bits":
+            if is_float(tb):
+                return a, ta, ba
+            return Call(rng.choice("&|^"), (a, b)), meet(ta, tb), ba or bb
         if rng.random() < 0.25:
             b, tb, bb = self.literal()
-        result = "f32" if "f32" in (ta, tb) or what == "/" else "i32"
+            tb = ta if tb == "i32" or is_float(ta) else "f32"
+        result = "f32" if what == "/" else meet(ta, tb)
         if what == "where":
             c, bc = self.condition()
             return Call("where", (c, a, b)), result, ba or bb or bc
         args = (b, a) if rng.random() < 0.3 else (a, b)
         return Call(what, args), result, ba or bb
+
+    def function(self, a: Expr, ty: str, block: bool) -> tuple[Expr, str, bool]:
+        """A function of a float; one that grows or wants small angles is limited first."""
+        if not is_float(ty):
+            return a, ty, block
+        name = self.rng.choice(["exp", "floor", "ceil", "sqrt", "exp"])
+        if name == "exp":
+            a = Call("minimum", (a, Literal(3.0)))
+        return Call(name, (a,)), ty, block
+
+    def converted(self, a: Expr, ty: str, block: bool) -> tuple[Expr, str, bool]:
+        """``.to``: a float is brought into the range of an integer type first."""
+        target = self.rng.choice(NUMBERS)
+        if is_float(ty) and not is_float(target):
+            inside = Call("&", (Call(">", (a, Literal(-100.0))), Call("<", (a, Literal(100.0)))))
+            a = Call("where", (inside, a, Literal(0.0)))
+        return Call(target, (a,)), target, block
 
     def literal(self) -> tuple[Expr, str, bool]:
         if self.rng.random() < 0.5:
@@ -85,10 +129,25 @@ class _Maker:
             return Name(known), self.types[known][1]
         a, _, ba = self.expression(1)
         b, _, bb = self.expression(0)
-        found: Expr = Call("<", (a, b))
+        found: Expr = Call(self.rng.choice(list(COMPARISONS)), (a, b))
         if known is not None and self.rng.random() < 0.3:
-            return Call("&", (found, Name(known))), ba or bb or self.types[known][1]
+            word = self.rng.choice("&|^")
+            return Call(word, (found, Name(known))), ba or bb or self.types[known][1]
         return found, ba or bb
+
+    def scalar(self) -> Expr:
+        """A scalar of numbers."""
+        name = self.choose(*NUMBERS, block=False)
+        assert name is not None
+        return Name(name)
+
+    def decision(self) -> Expr:
+        """A scalar condition."""
+        a: Expr = self.scalar()
+        if self.rng.random() < 0.3:
+            a = Call("%", (Name(self.rng.choice(["pid", "t", "k"])), Literal(2)))
+        b: Expr = self.scalar() if self.rng.random() < 0.4 else self.literal()[0]
+        return Call(self.rng.choice(list(COMPARISONS)), (a, b))
 
     def load(self) -> tuple[Expr, str, bool]:
         rng = self.rng
@@ -105,7 +164,10 @@ class _Maker:
         rng = self.rng
         roll = rng.random()
         if roll < 0.14 and self.depth < 2:
-            return [self.loop()]
+            what = rng.choice(["loop", "loop", "branch", "branch", "while"])
+            if what == "branch":
+                return [self.branch()]
+            return [self.loop() if what == "loop" else self.counted()]
         if roll < 0.3:
             return self.store()
         if roll < 0.4:
@@ -119,7 +181,7 @@ class _Maker:
 
     def store(self) -> list[Statement]:
         array = self.rng.choice(OUTPUTS)
-        value = self.choose("f32" if ARRAYS[array] == "f32" else "i32", "i32")
+        value = self.choose(*(NUMBERS if ARRAYS[array] == "f32" else ("i64", "i32", "i8")))
         assert value is not None
         mask = self.choose("bool", block=True)
         return [Store(array, value, mask or "mask")]
@@ -147,23 +209,49 @@ class _Maker:
 
     carried: tuple[str, ...] = ()
 
-    def loop(self) -> Loop:
+    def inside(self, most: int, index: str = "") -> tuple[Statement, ...]:
+        """Statements of a nested block. What is bound in it does not outlive it; what it changes is
+        carried."""
         rng = self.rng
         before, outer = dict(self.types), self.carried
         self.carried = tuple(
             n for n in self.types if n not in self.frozen and self.types[n][0] != "bool"
         )
         self.depth += 1
-        index = f"j{self.count}{self.depth}"
-        self.types[index] = "i32", False
-        self.frozen.add(index)
+        if index:
+            self.types[index] = "i32", False
+            self.frozen.add(index)
         body: list[Statement] = []
-        for _ in range(rng.randint(1, 4)):
+        for _ in range(rng.randint(1, most)):
             body += self.update() if rng.random() < 0.6 else self.statement()
         self.depth -= 1
         self.types, self.carried = before, outer
+        return tuple(body)
+
+    def index(self) -> str:
+        self.count += 1
+        return f"j{self.count}{self.depth}"
+
+    def loop(self) -> Loop:
+        rng = self.rng
+        index = self.index()
+        body = self.inside(4, index)
+        if rng.random() < 0.25:
+            return Loop(index, "k" if rng.random() < 0.7 else 3, rng.choice([0, -1]), -1, body)
         stop: str | int = "k" if rng.random() < 0.7 else 3
-        return Loop(index, rng.choice([0, 0, 1]), stop, rng.choice([1, 1, 2]), tuple(body))
+        return Loop(index, rng.choice([0, 0, 1]), stop, rng.choice([1, 1, 2]), body)
+
+    def branch(self) -> If:
+        condition = self.decision()
+        then = self.inside(3)
+        return If(condition, then, self.inside(3) if self.rng.random() < 0.6 else ())
+
+    def counted(self) -> While:
+        count = self.index().replace("j", "w")
+        word, by = self.rng.choice([("-", 1), ("-", 2), ("//", 2)])
+        start: str | int = "k" if self.rng.random() < 0.7 else 3
+        self.frozen.add(count)
+        return While(count, start, word, by, self.inside(3, count))
 
 
 def make_kernel(seed: int) -> Kernel:

@@ -146,9 +146,10 @@ class _Program:
         rest = v.shape[1:]
         found, error = np.empty(rest, v.dtype), np.empty(rest)
         for at in np.ndindex(*rest):
-            held = Value(x.ty, v[(0, *at)], e[(0, *at)])
-            for k in range(1, v.shape[0]):
-                (held,) = self.region(item.regions[0], [held, Value(x.ty, v[(k, *at)], e[(k, *at)])])
+            places: list[Any] = [(k, *at) for k in range(v.shape[0])]
+            held = Value(x.ty, v[places[0]], e[places[0]])
+            for place in places[1:]:
+                (held,) = self.region(item.regions[0], [held, Value(x.ty, v[place], e[place])])
             found[at], error[at] = held.v, held.e
         return [Value(x.ty, found, error)]
 

@@ -11,7 +11,6 @@ from mytriton.ir.types import ScalarType
 from mytriton.ir.values import (
     Constant,
     Region,
-    SSAForRange,
     SSAFunction,
     SSAItem,
     SSAOp,
@@ -39,7 +38,8 @@ def _rewritten(
         inputs = [_swapped(o, swap) for o in item.inputs]
         regions = [
             Region(
-                r.args, _rewritten(r.body, drop, swap, instead),
+                r.args,
+                _rewritten(r.body, drop, swap, instead),
                 tuple(_swapped(o, swap) for o in r.yields),
             )
             for r in item.regions

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mytriton.ir.types import I32, F32, ScalarType, Type, scalar_of, shape_of, with_shape
+from mytriton.ir.types import F32, I32, ScalarType, Type, scalar_of, shape_of, with_shape
 from mytriton.ir.values import (
     Constant,
     Region,
@@ -155,7 +155,9 @@ class Structures(Emitter):
         before, inside = self._arguments(inputs), self._arguments(inputs)
         outer = self.open(before, before[:1])
         zero, limit = Constant(0, I32), self.trips
-        going = self.emit("cmp_lt", before[0], limit) if up else self.emit("cmp_lt", zero, before[0])
+        going = (
+            self.emit("cmp_lt", before[0], limit) if up else self.emit("cmp_lt", zero, before[0])
+        )
         if rng.random() < 0.3:
             going = self.emit("and", going, self.condition())
         condition = Region(before, self.close(outer), (going,))
@@ -177,7 +179,8 @@ class Structures(Emitter):
 
     def _entering(self) -> list[SSAOperand]:
         """Values a loop begins with; sometimes two of one type, so that they can be exchanged."""
-        found = [v for v in (self.number() for _ in range(self.rng.randint(1, 3))) if v is not None]
+        drawn = (self.number() for _ in range(self.rng.randint(1, 3)))
+        found: list[SSAOperand] = [v for v in drawn if v is not None]
         if self.rng.random() < 0.3 and found:
             found.append(found[0])
         return found
@@ -203,7 +206,9 @@ class Structures(Emitter):
         if self.depth >= DEEPEST:
             return
         condition = self.condition()
-        samples = [v for v in (self.number() for _ in range(self.rng.randint(0, 3))) if v is not None]
+        samples = [
+            v for v in (self.number() for _ in range(self.rng.randint(0, 3))) if v is not None
+        ]
         types: list[Type] = [v.ty for v in samples]
         sides = [self._side(types, samples, least) for least in (1, 0)]
         if self.rng.random() < 0.3:

@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 
-from ..case import Case
+from ..case import EDITIONS, Case
 from ..suite.pool import Pool
 from ..suite.runner import Run, Settings
 from .mutants import Mutant, MutantBackend, all_mutants
 
 PLUGIN = "mytriton_testkit.meta.mutants:PLUGINS."
+#: The edition ``mytriton-c`` answers. ``misreadings`` has mistakes in the operations of later ones.
+EDITION = EDITIONS[0]
 #: Parts of the ids of cases that are about an operation: they are run first.
 NEAR = {
     "cmp_lt": ("compare", "i64"), "program_id": ("grid",), "addptr": ("memory", "i64"),
@@ -57,12 +59,13 @@ class Killer:
     """Runs mutants one after another, on one worker that survives as long as nothing crashes."""
 
     def __init__(self, level: str = "standard", timeout: float = 10.0) -> None:
-        settings = Settings("mutant", level, "execute", plugin=f"{PLUGIN}none", timeout=timeout)
+        settings = Settings(
+            "mutant", level, "execute", EDITION, plugin=f"{PLUGIN}none", timeout=timeout
+        )
         self._engine = Run(settings)
+        self._cases = [c for c in self._engine.cases if c.edition == EDITION]
         right = MutantBackend(None)
-        self._functions = {
-            c.id: self._engine.oracle.compiled(c).function for c in self._engine.cases
-        }
+        self._functions = {c.id: self._engine.oracle.compiled(c).function for c in self._cases}
         self._texts = {name: right.text(f).text for name, f in self._functions.items()}
         setup = replace(self._engine.setup(), plugin=f"{PLUGIN}none")
         self._pool = Pool(setup, 1, timeout, patience=10**9)
@@ -74,11 +77,11 @@ class Killer:
 
     def _changed(self, mutant: Mutant) -> list[Case]:
         if mutant.launch is not None or mutant.key is not None:
-            return list(self._engine.cases)
+            return list(self._cases)
         wrong = MutantBackend(mutant)
         feature = mutant.op
         found = []
-        for case in self._engine.cases:
+        for case in self._cases:
             text = self._texts[case.id]
             if feature and feature != "yield" and f"{feature}\n" not in text:
                 continue

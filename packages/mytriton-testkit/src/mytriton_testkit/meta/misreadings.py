@@ -21,11 +21,11 @@ from mytriton.plugin_api import (
     Device,
     LaunchSpec,
     Region,
+    ScalarType,
     Source,
     SSAFunction,
     SSAItem,
     SSAOp,
-    ScalarType,
     get_op,
     hookimpl,
     print_module,
@@ -33,7 +33,6 @@ from mytriton.plugin_api import (
 
 from . import info
 from .base import Kernel
-from .rows import another_axis
 
 Meaning = Callable[..., Any]
 Rewrite = Callable[[SSAItem], SSAItem]
@@ -121,6 +120,17 @@ def _by_value(right: Meaning, ev: Any, a: Any) -> Any:
     return a.astype(right(ev, a).dtype) if dtype.name != "bool" else right(ev, a)
 
 
+def _like(op: str) -> Meaning:
+    """The meaning of another operation."""
+
+    def meaning(right: Meaning, ev: Any, *operands: Any) -> Any:
+        other = get_op(op).numpy
+        assert other is not None
+        return other(ev, *operands)
+
+    return meaning
+
+
 def _instead(compute: Callable[..., Any]) -> Meaning:
     """A meaning that has nothing to do with the right one."""
     return lambda right, ev, *operands: compute(*operands)
@@ -161,7 +171,7 @@ def _meanings() -> Iterator[Misreading]:
         "rsqrt": ("is not inverted", _instead(np.sqrt), ("function.rsqrt",)),
         "sin": ("leads by a quarter", _instead(np.cos), ("function.sin",)),
         "cos": ("lags by a quarter", _instead(np.sin), ("function.cos",)),
-        "tanh": ("is an erf", lambda right, ev, a: get_op("erf").numpy(ev, a), ("function.tanh",)),
+        "tanh": ("is an erf", _like("erf"), ("function.tanh",)),
         "erf": ("is a tanh", _instead(np.tanh), ("function.erf",)),
         "floor": ("truncates", _instead(np.trunc), ("function.floor",)),
         "ceil": ("goes up from whole numbers", _instead(lambda a: np.floor(a) + 1), ("function.ceil",)),
@@ -173,7 +183,7 @@ def _meanings() -> Iterator[Misreading]:
         "argmax": ("is the last of equals", _last_of_equals, ("axis.positions.ties",)),
         "argmin": ("is the last of equals", _last_of_equals, ("axis.positions.ties",)),
         "xor_sum": (
-            "is a sum", lambda right, ev, a: get_op("sum").numpy(ev, a), ("axis.xor_sum",)
+            "is a sum", _like("sum"), ("axis.xor_sum",)
         ),
         "trans": (
             "keeps the order of memory",
@@ -205,7 +215,9 @@ def _rewrites() -> Iterator[Misreading]:
                               r[0].body, r[0].yields)]
         ),
     )  # fmt: skip
-    yield Misreading("dot", "forgets the accumulator", ("dot.acc", "dot.empty"), rewrite=_without_acc)
+    yield Misreading(
+        "dot", "forgets the accumulator", ("dot.acc", "dot.empty"), rewrite=_without_acc
+    )
     yield Misreading(
         "num_programs", "of the next axis", ("grid.num_programs",),
         rewrite=_attrs(lambda op: {"axis": (op.attrs["axis"] + 1) % 3}),

@@ -84,7 +84,7 @@ def _rows() -> list[Mutant]:
         },
         "div": {
             "operands swapped": operands(lambda x, y: (y, x)),
-            # Nothing in the language divides integers yet: rows for them wait for `//` and `%`.
+            # Integers divide from the second edition on: see ``misreadings``.
             "by zero gives zero": text(r"= x / y", "= y == 0 ? 0 : x / y"),
             "of magnitudes": text(r"= x / y", "= x / (float)fabs(y)"),
             "in half precision": text(r"= (\S*)x / y;", r"= \1value_f16(bits_f16(x / y));"),

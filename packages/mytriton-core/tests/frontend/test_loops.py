@@ -311,3 +311,16 @@ def test_malformed_heads_are_refused(call, kernel_from):
     kernel = kernel_from(f"def kernel(out):\n    for i in {call}:\n        pass\n")
     with pytest.raises(ASTFrontendError):
         kernel[(1,)](np.zeros(1, np.float32))
+
+
+def test_a_long_compile_time_loop_that_counts_down_stays_in_i32():
+    @triton.jit
+    def kernel(out):
+        total = 0
+        for i in range(200, 0, -2):
+            total += i
+        tl.store(out, total)
+
+    assert has_loop(kernel, np.zeros(1, np.int32))
+    assert "dtype.i64" not in kernel.compile(np.zeros(1, np.int32)).unoptimised.features()
+    assert run(kernel, 1) == [sum(range(200, 0, -2))]

@@ -469,3 +469,79 @@ def test_the_whole_grid_is_checked_before_the_launch_raises():
     (found,) = report(kernel, (6,), out).findings
     assert (found.count, found.indices) == (2, (8, 10))
     assert out.tolist() == [1, 0, 1, 0, 1, 0, 1, 0]
+
+
+@triton.jit
+def _mean(a, b):
+    return (a + b) / (a - a + b - b)
+
+
+def nan_report(kernel, grid, *args):
+    with pytest.raises(SanitizerError) as caught:
+        kernel.sanitize(nan=True)[grid](*args)
+    return [(f.kind, f.program, f.span.line) for f in caught.value.findings]
+
+
+def test_a_nan_is_reported_in_the_program_that_stores_it():
+    @triton.jit
+    def kernel(x, o):
+        pid = tl.program_id(0)
+        a = tl.load(x + pid)
+        a = a / a
+        tl.store(o + pid, a, mask=pid != 1)
+
+    line = inspect.getsourcelines(kernel.fn)[1] + 4
+    found = nan_report(kernel, (4,), np.array([1, 0, 0, 1], np.float32), f32(4))
+    assert found == [("nan", (2, 0, 0), line)]
+
+
+def test_a_nan_that_a_loop_carries_is_found_where_it_was_made():
+    @triton.jit
+    def kernel(x, o):
+        total = 0.0
+        for k in range(100):
+            a = tl.load(x + k)
+            total += a / a
+        tl.store(o, total)
+
+    x = f32(100)
+    x[3] = 0
+    line = inspect.getsourcelines(kernel.fn)[1] + 5
+    assert nan_report(kernel, (1,), x, f32(1)) == [("nan", (0, 0, 0), line)]
+
+
+def test_a_nan_of_a_combine_function_is_found_at_the_reduction():
+    @triton.jit
+    def kernel(x, o):
+        tl.store(o, tl.reduce(tl.load(x + tl.arange(0, 2)) * 0, 0, _mean))
+
+    line = inspect.getsourcelines(kernel.fn)[1] + 2
+    assert nan_report(kernel, (1,), f32(2), f32(1)) == [("nan", (0, 0, 0), line)]
+
+
+def test_a_program_that_waits_for_another_ends_and_is_reported():
+    # In vectorised steps program 0 would store only after program 1 has stopped waiting.
+    @triton.jit
+    def kernel(flag, o):
+        pid = tl.program_id(0)
+        while tl.load(flag) < pid:
+            tl.store(o + pid, 1)
+        tl.store(flag, pid + 1)
+
+    flag = np.zeros(1, np.int32)
+    found = report(kernel, (2,), flag, np.zeros(2, np.int32)).findings
+    assert {(f.kind, f.argument, f.program) for f in found} == {("conflict", "flag", (1, 0, 0))}
+    assert flag[0] == 2
+
+
+def test_a_loop_that_a_finding_makes_endless_is_ended():
+    @triton.jit
+    def kernel(links, o):
+        at = tl.program_id(0)
+        while at != 3:
+            at = tl.load(links + at)
+        tl.store(o, at)
+
+    links = np.array([1, 9, 2, 3], np.int32)
+    (found,) = report(kernel, (1,), links, np.zeros(1, np.int32)).findings
+    assert (found.kind, found.index) == ("out-of-bounds", 9)

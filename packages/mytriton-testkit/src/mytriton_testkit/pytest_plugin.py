@@ -1,12 +1,15 @@
-"""pytest front end: ``pytest --pyargs mytriton_testkit --mytriton-backend NAME``.
+"""pytest front end. For authors of kernels: the fixture ``mytriton_backend``, which runs a test on
+each installed backend, and ``--mytriton-sanitize``, which checks every launch. For authors of
+backends: ``pytest --pyargs mytriton_testkit --mytriton-backend NAME``.
 
 Loaded in every pytest run where the testkit is installed, so it imports nothing that is not needed
-until a backend is named. Each conformance case is one test item; the verdict is the engine's.
+until somebody asks. Each conformance case is one test item; the verdict is the engine's.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +23,8 @@ HERE = Path(__file__).parent
 #: The file under which the cases are listed: this one, whatever patterns the user's ini has.
 ANCHOR = HERE / "conformance.py"
 _KEY = "mytriton_result"
+SANITIZE = "MYTRITON_SANITIZE"
+FIXTURE = "mytriton_backend"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,11 +44,77 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(f"--mytriton-{name}", default="", metavar=name.upper(), help=text)
     group.addoption("--mytriton-timeout", type=float, default=30.0, metavar="S", help="per launch")
     group.addoption("--mytriton-in-process", action="store_true", help="no isolation, for --pdb")
+    group.addoption(
+        "--mytriton-sanitize", action="store_true",
+        help="check every launch: accesses outside arguments, races, undefined values "
+        "(MYTRITON_SANITIZE=nan or bounds choose other checks)",
+    )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--mytriton-backend"):
         config.pluginmanager.register(Conformance(config), "mytriton-conformance")
+    if config.getoption("--mytriton-sanitize"):
+        # The variable, so that processes the tests start are checked as well.
+        before = os.environ.get(SANITIZE)
+        if before in (None, "", "0"):
+            os.environ[SANITIZE] = "1"
+        config.add_cleanup(lambda: _restore(before))
+
+
+def _restore(value: str | None) -> None:
+    if value is None:
+        os.environ.pop(SANITIZE, None)
+    else:
+        os.environ[SANITIZE] = value
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if not config.getoption("--mytriton-sanitize"):
+        return None
+    return f"mytriton: every launch is sanitized ({SANITIZE}={os.environ[SANITIZE]})"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if FIXTURE not in metafunc.fixturenames:
+        return
+    marks = metafunc.definition.iter_markers("parametrize")
+    if not any(FIXTURE in str(mark.args[:1]) for mark in marks):  # a test may list its own
+        names = metafunc.config.getoption("--mytriton-backend") or _ready()
+        metafunc.parametrize(FIXTURE, names, indirect=True)
+
+
+def _ready() -> list[str]:
+    """The backends that launch on arrays of the host here, by name."""
+    from mytriton.plugins import strict, variables
+    from mytriton.plugins.errors import MytritonBackendError
+    from mytriton.plugins.manager import MANAGER
+    from mytriton.plugins.selection import named
+    from mytriton.plugins.types import State
+
+    if strict.variable() in ("1", "nan"):
+        return ["interpreter"]  # where sanitized launches run, whatever is named
+    emulated = variables.flag("MYTRITON_EMULATE")
+    found = []
+    for name in dict.fromkeys(record.name for record in MANAGER.records()):
+        try:
+            backend = named(name)
+        except MytritonBackendError:
+            continue
+        here = emulated or "cpu" in backend.info.device_kinds
+        if here and backend.state is State.READY:
+            found.append(name)
+    return found
+
+
+@pytest.fixture
+def mytriton_backend(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of a backend. The test runs once on each that is installed and launches arrays of the
+    host (or on those that ``--mytriton-backend`` names); its launches go there."""
+    import mytriton
+
+    with mytriton.use_backend(request.param):
+        yield request.param
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -248,7 +248,10 @@ def _bounds(head: Head) -> tuple[tuple[Node, ...], ScalarType, Any]:
     start, stop, step = (tensor(as_type(bound, ty)) for bound in head.bounds)
     if type(head.bounds[2]) is int and head.bounds[2] > 0:
         return (start.expr, stop.expr, step.expr), ty, lambda index: index
-    trips = _trips(start, stop, step, head.bounds[2], ty)
+    if head.compile_time():
+        trips = tensor(literal(min(len(range(*head.bounds)), ty.int_range()[1]), ty))
+    else:
+        trips = _trips(start, stop, step, head.bounds[2], ty)
     zero, one = literal(0, ty), literal(1, ty)
 
     def rescale(index: tensor) -> tensor:

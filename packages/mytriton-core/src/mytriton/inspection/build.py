@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _DIVISIBLE = 16
 #: What keeps a backend from compiling a kernel: the stages before it are shown nevertheless.
 _CANNOT = (BackendDeclinedError, BackendUnavailableError, NoBackendClaimedError)
+#: Stages that are no text: not made for nothing.
+_IMAGES = frozenset({"cubin", "obj"})
 #: Figures of compiled code, as people call them.
 _FIGURES = {
     "registers": "registers a thread", "spill_bytes": "bytes spilled", "shared_bytes": "shared bytes",
@@ -151,7 +153,7 @@ def back_stages(
         stages.append(lowered)
     figures = {word: metadata[k] for k, word in _FIGURES.items() if metadata.get(k) is not None}
     compiled = metadata.get("asm", {})
-    for name in compiled:
+    for name in (each for each in compiled if each not in _IMAGES):
         try:
             text = compiled[name]
         except Exception as error:  # made when it is asked for, by the backend's compiler

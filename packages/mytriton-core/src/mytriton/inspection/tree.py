@@ -9,6 +9,8 @@ from ..errors import Span
 from ..ir.expr import Const, Node, Param
 
 Row = tuple[str, "Span | None"]
+#: Levels that are indented; what is deeper says how deep (a long chain would be a page wide).
+_LEVELS = 24
 
 
 def tree_rows(ops: Sequence[Any]) -> Iterator[Row]:
@@ -18,7 +20,7 @@ def tree_rows(ops: Sequence[Any]) -> Iterator[Row]:
     stack: list[tuple[int, str, Any]] = [(0, "", op) for op in reversed(ops)]
     while stack:
         depth, name, node = stack.pop()
-        pad = "  " * depth + (f"{name}=" if name else "")
+        pad = _indent(depth) + (f"{name}=" if name else "")
         if isinstance(node, (tuple, list)):
             yield f"{pad}[{'' if node else ']'}", None
             stack.extend((depth + 1, "", item) for item in reversed(node))
@@ -38,6 +40,10 @@ def tree_rows(ops: Sequence[Any]) -> Iterator[Row]:
         ty = getattr(node, "_type", None)
         yield f"{pad}{label}{type(node).__name__}({plain})" + (f" : {ty}" if ty else ""), node.span
         stack.extend((depth + 1, k, v) for k, v in reversed(parts) if _nested(v))
+
+
+def _indent(depth: int) -> str:
+    return "  " * depth if depth <= _LEVELS else f"{'  ' * _LEVELS}({depth}) "
 
 
 def _leaf(node: Any) -> str:

@@ -70,7 +70,8 @@ class Findings:
         self._machine = machine
         self._kinds = kinds
         self._found: dict[Hashable, tuple[int, Finding]] = {}
-        self._born: dict[int, Finding] = {}
+        #: How NaNs came about, by slot, and in which program.
+        self._born: dict[int, tuple[int, Finding]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -204,24 +205,30 @@ class Findings:
         )
         return shown.partition("[")[0]
 
-    def prepare_nan(self, step: Step, where: Lanes) -> None:
-        """Remember how a NaN came about, in case it is stored."""
+    def prepare_nan(self, step: Step, slot: int, where: Lanes) -> None:
+        """Remember how a NaN came about, in case it is stored: a loop may overwrite the values."""
+        self._born[slot] = self._machine.first + where.row, self._birth(step, slot, where)
+
+    def _birth(self, step: Step, slot: int, where: Lanes) -> Finding:
         machine = self._machine
         program = machine.coordinates(machine.first + where.row)
         chain = Chain(machine, where.row)
         text = self._headline("nan", step, chain, where.lane, program)
-        self._born[id(step)] = Finding(
+        return Finding(
             "nan", text, "", program, None, step.item.span, where.count, lane=where.lane,
-            chain=chain.links(Place(step.results[0], where.lane)),
+            chain=chain.links(Place(slot, where.lane)),
         )  # fmt: skip
 
-    def nan(self, birth: Step, step: Step, where: Lanes) -> None:
+    def nan(self, birth: Step, slot: int, step: Step, where: Lanes) -> None:
         """A NaN that ``birth`` made is stored."""
         key = self._key("nan", birth, "", where)
-        if key is not None:
-            known = self._born[id(birth)]
-            text = f"{known.message}; it is stored{_at(step.item.span)}"
-            self._enter(key, where.row, replace(known, message=text))
+        if key is None:
+            return
+        number, known = self._born[slot]
+        if number != self._machine.first + where.row:
+            known = self._birth(birth, slot, where)
+        text = f"{known.message}; it is stored{_at(step.item.span)}"
+        self._enter(key, where.row, replace(known, message=text, count=where.count))
 
 
 def _shown(indices: Array) -> tuple[int, ...]:

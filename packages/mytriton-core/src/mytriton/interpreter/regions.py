@@ -146,7 +146,7 @@ def run_while(machine: Machine, step: Step) -> list[Any]:
                 break
             _count_trip(machine)
             if not going.all() or active is not None:
-                machine.active = np.broadcast_to(going, (machine.last - machine.first,))
+                machine.active = going
             following = machine.run_block(step.blocks[1], carried)
             if machine.active is not None:
                 flags = machine.active

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from ..errors import DeviceAssertionError, OutOfBoundsError, SanitizerError
 from ..ir.numerics import encode
-from ..ir.types import shape_of
 from .findings import Findings, Lanes
 from .hazards import Ranges, know, slice_of, undefined_lanes
 from .machine import CHUNK_ELEMENTS, Machine
@@ -33,9 +32,9 @@ Array = npt.NDArray[Any]
 KEPT_ELEMENTS = 1 << 23
 #: Structured operations that hand values on as they are, so that marks stay with them.
 CARRIERS = frozenset({"for", "if", "while"})
-#: Trips of ``while`` loops after the first finding. A lane that was skipped loads zero, and what
-#: waits for another value would wait forever.
-PATIENCE = 100_000
+#: Trips of ``while`` loops that a chunk may make after the first finding. A lane that was skipped
+#: loads zero, and what waits for another value would wait forever.
+PATIENCE = 10_000
 
 
 class _EndlessError(Exception):
@@ -61,7 +60,8 @@ class CheckedMachine(Machine):
         self.taints = Taints()
         self._ranges = Ranges()
         self._ledgers = keep_ledgers(self.windows.values(), self.plan.access, self.total)
-        self._births: dict[int, tuple[Step, Array, Lanes]] = {}
+        #: Slots whose values had NaNs made of numbers, and in which lanes.
+        self._births: dict[int, tuple[Step, Array]] = {}
         self._trips = 0
         #: The access in progress, and which of its lanes have no usable address.
         self._step: Step | None = None
@@ -97,6 +97,7 @@ class CheckedMachine(Machine):
             self.taints.clear()
             self._ranges.clear()
             self._births.clear()
+            self._trips = 0
             for ledger in self._ledgers.values():
                 ledger.forget_stores()
             self.run_range(first, min(first + together, self.total))
@@ -113,8 +114,8 @@ class CheckedMachine(Machine):
         return self.together and bool(self._ledgers)
 
     def count_trip(self) -> None:
-        self._trips += 1
-        if self.findings and self._trips > PATIENCE:
+        self._trips += bool(self.findings)
+        if self._trips > PATIENCE:
             raise _EndlessError
 
     def meaning_of(self, step: Step, *operands: Any) -> Any:
@@ -169,6 +170,9 @@ class CheckedMachine(Machine):
                 self.taints.mark(value, np.asarray(causes))
         if self.taints:
             self.taints.spread(again, step, operands, values)
+        for slot, value in zip(step.results, values, strict=True):
+            if self._nan and value.dtype.kind == "f":
+                self._look_for_nan(step, operands, value, slot)
         return values
 
     def evaluate(self, step: Step, operands: Sequence[Any]) -> Any:
@@ -185,8 +189,9 @@ class CheckedMachine(Machine):
                 value = self._born(step.definition.hazard, step, lanes, value, operands)
         if self.taints:
             self.taints.spread(super().evaluate, step, operands, value)
-        if self._nan and isinstance(value, np.ndarray) and value.dtype.kind == "f":
-            self._look_for_nan(step, operands, value)
+        if self._nan and self._combining is None and isinstance(value, np.ndarray):
+            if value.dtype.kind == "f":
+                self._look_for_nan(step, operands, value, step.results[0])
         return value
 
     def _born(
@@ -305,7 +310,7 @@ class CheckedMachine(Machine):
         lanes = self._lanes(mask, rank)
         lanes = np.ones((1,) * (rank + 1), np.bool_) if lanes is None else lanes
         offsets, lanes = np.broadcast_arrays(ptr.array, lanes)
-        kept = lanes.copy()
+        kept: Array = lanes.copy()
         for base, chosen in ptr.arguments(lanes):
             window = self.windows[base]
             last = window.first + len(window.elements)
@@ -370,46 +375,49 @@ class CheckedMachine(Machine):
 
     # ------------------------------------------------------------------ NaN
 
-    def _look_for_nan(self, step: Step, operands: Sequence[Any], value: Array) -> None:
-        """Note the programs in which an operation made a NaN of numbers."""
+    def _look_for_nan(self, step: Step, operands: Sequence[Any], value: Array, slot: int) -> None:
+        """Note the lanes in which an operation made a NaN of numbers."""
         new: Array = np.isnan(value)
         if not new.any():
             return
-        rank = len(shape_of(step.result_type)) if step.result_type is not None else 0
+        rank = value.ndim - 1
         for operand in operands:
             if isinstance(operand, np.ndarray) and operand.dtype.kind == "f":
-                old = np.isnan(operand)
-                if step.definition.elementwise:
-                    new = new & ~align(old, rank)
-                else:
-                    new = new & ~align(old.reshape(len(old), -1).any(axis=1), rank)
+                old: Array = np.isnan(operand)
+                if not step.definition.elementwise:
+                    old = np.asarray(old.reshape(len(old), -1).any(axis=1))
+                new = new & ~align(old, rank)
         new = new & self._running(rank)
-        programs: Array = new.reshape(len(new), -1).any(axis=1)
-        if not programs.any():
+        if not new.any():
             return
-        known = self._births.get(id(step))
-        if known is not None:
-            programs = known[1] | programs
-            self._births[id(step)] = step, programs, known[2]
-        else:
-            where = Lanes.of(new, self)
-            self._births[id(step)] = step, programs, where
-            self.regs[step.results[0]] = value
-            self.findings.prepare_nan(step, where)
+        known = self._births.get(slot)
+        if known is None:
+            self.regs[slot] = value
+            self.findings.prepare_nan(step, slot, Lanes.of(new, self))
+            self._births[slot] = step, new
+        elif known[1].shape == new.shape:
+            self._births[slot] = step, known[1] | new
 
     def _report_nan(self, step: Step, ptr: Pointer, value: Array, mask: Array | None) -> None:
+        """A store of NaNs: made by what the stored value is computed from, in the same program."""
         rank = max(ptr.array.ndim, value.ndim) - 1
         lanes: Array = np.isnan(align(value, rank)) & self._running(rank)
         if mask is not None:
             lanes = lanes & align(mask, rank)
-        stored: Array = lanes.reshape(len(lanes), -1).any(axis=1)
+        stored = _rows(lanes)
         made_of = slice_of(self.plan, step.item.inputs[1])
-        for birth, programs, where in self._births.values():
-            if not made_of.isdisjoint(value.id for value in birth.item.results):
-                both = stored & programs
-                if both.any():
-                    self.findings.nan(birth, step, where)
-                    stored = stored & ~both
+        for slot, (birth, born) in self._births.items():
+            both = stored & _rows(born)
+            if both.any() and not made_of.isdisjoint(v.id for v in birth.item.results):
+                where = Lanes.of(born & align(both, born.ndim - 1), self)
+                self.findings.nan(birth, slot, step, where)
+                stored = stored & ~both
+
+
+def _rows(lanes: Array) -> Array:
+    """The programs with any of the lanes."""
+    found: Array = np.asarray(lanes.reshape(len(lanes), -1).any(axis=1))
+    return found
 
 
 def _or_nothing(marks: Array | None) -> Array:

@@ -10,14 +10,31 @@ from collections.abc import Sequence
 
 import mytriton.plugin_api as mt
 
+#: What offsets are made with.
+_ARITHMETIC = frozenset({"add", "sub", "mul", "expand_dims", "broadcast", "cast"})
+
 
 def strides(function: mt.SSAFunction) -> frozenset[str]:
-    """Names of the integer parameters that scale a block."""
-    found = set()
-    for item in mt.walk(function.body):
-        if item.opcode == "mul" and mt.shape_of(item.results[0].ty):
-            found |= {o.name for o in item.inputs if isinstance(o, mt.Param)}
-    return frozenset(p.name for p in function.params if p.name in found and _is_integer(p))
+    """Names of the integer parameters that scale a block of offsets."""
+    names = {p.name for p in function.params if _is_integer(p)}
+    if not names:
+        return frozenset()
+    makers = {v.id: item for item in mt.walk(function.body) for v in item.results}
+    pending = [i.inputs[1] for i in makers.values() if i.opcode == "addptr"]
+    found: set[str] = set()
+    seen: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if not isinstance(value, mt.SSAValue) or value.id in seen or value.id not in makers:
+            continue
+        seen.add(value.id)
+        item = makers[value.id]
+        if item.opcode not in _ARITHMETIC:
+            continue
+        pending += item.inputs
+        if item.opcode == "mul" and mt.shape_of(value.ty):
+            found |= {o.name for o in item.inputs if isinstance(o, mt.Param) and o.name in names}
+    return frozenset(found)
 
 
 def _is_integer(param: mt.Param) -> bool:

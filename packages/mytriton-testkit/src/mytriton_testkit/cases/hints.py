@@ -75,7 +75,7 @@ def dependent_kernel(x, out, n, BLOCK: tl.constexpr):
     tl.extra.cuda.gdc_launch_dependents()
 
 
-@triton.jit
+@triton.jit(debug=True)
 def checks_kernel(x, out, n, BLOCK: tl.constexpr):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offs < n
@@ -83,6 +83,16 @@ def checks_kernel(x, out, n, BLOCK: tl.constexpr):
     tl.device_assert(row > -1000, "too small")
     tl.device_assert(offs < n, mask=mask)
     assert n > 0, "nothing to do"
+    tl.store(out + offs, row, mask=mask)
+
+
+@triton.jit
+def unchecked_kernel(x, out, n, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offs < n
+    row = tl.load(x + offs, mask=mask)
+    tl.device_assert(row > 1000, "never checked")
+    assert n < 0, "nor is this"
     tl.store(out + offs, row, mask=mask)
 
 
@@ -163,6 +173,7 @@ def _no_effect() -> Iterator[Case]:
     for d in ("f32", "i32"):
         yield _copy("hint.checks", checks_kernel, d, 90)
         yield _copy("hint.prints", prints_kernel, d, 90)
+    yield _copy("hint.unchecked", unchecked_kernel, "f32", 90)
     yield _copy(
         "hint.methods", method_kernel, "f32", 90,
         lambda x: np.trunc(x) + np.floor(np.sqrt(np.abs(x))),

@@ -37,7 +37,9 @@ def example(name: str) -> Any:
 def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
-    tl.store(out + offsets, tl.load(x + offsets, mask=mask) + tl.load(y + offsets, mask=mask), mask=mask)
+    tl.store(
+        out + offsets, tl.load(x + offsets, mask=mask) + tl.load(y + offsets, mask=mask), mask=mask
+    )
 
 
 @triton.jit
@@ -134,7 +136,9 @@ def plot(name: str, frame: list[dict[str, float]], axis: str, unit: str, folder:
 
     figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
     for provider in PEERS:
-        axes.plot([r[axis] for r in frame], [r[provider] for r in frame], marker="o", label=provider)
+        axes.plot(
+            [r[axis] for r in frame], [r[provider] for r in frame], marker="o", label=provider
+        )
     axes.set_xscale("log", base=2)
     axes.set_xlabel(axis)
     axes.set_ylabel(unit)
@@ -156,7 +160,9 @@ def main() -> None:
         print(bench.plot_name)
         for row in rows:
             shown = "  ".join(f"{p} {row[p]:8.2f}" for p in PEERS)
-            print(f"  {row[axis]:>9}  {shown}  ratio {row['mytriton'] / max(row[p] for p in PEERS[1:]):.2f}")
+            print(
+                f"  {row[axis]:>9}  {shown}  ratio {row['mytriton'] / max(row[p] for p in PEERS[1:]):.2f}"
+            )
         plot(bench.plot_name, rows, axis, bench.ylabel, folder)
 
 

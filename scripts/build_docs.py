@@ -36,7 +36,9 @@ def check_generated(update: bool) -> None:
         if update:
             path.write_text(text)
         elif path.read_text() != text:
-            raise SystemExit(f"docs/{name} is out of date: python {' '.join(command)} > docs/{name}")
+            raise SystemExit(
+                f"docs/{name} is out of date: python {' '.join(command)} > docs/{name}"
+            )
 
 
 def copy_pages() -> None:
@@ -59,7 +61,9 @@ def main() -> None:
     config = (ROOT / "mkdocs.yml").read_text().replace("docs_dir: docs", f"docs_dir: {BUILD}")
     made = ROOT / "build" / "mkdocs.yml"
     made.write_text(config.replace("site_dir: build/site", f"site_dir: {ROOT / 'build' / 'site'}"))
-    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q", "-f", str(made)], check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-q", "-f", str(made)], check=False
+    )
     raise SystemExit(done.returncode)
 
 

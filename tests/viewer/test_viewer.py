@@ -41,9 +41,7 @@ def line_of(text):
 @pytest.fixture(scope="module")
 def browser():
     if not (BROWSER and DRIVER):
-        pytest.fail(
-            "this environment needs a browser: apt-get install -y chromium chromium-driver"
-        )
+        pytest.fail("this environment needs a browser: apt-get install -y chromium chromium-driver")
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -208,7 +206,9 @@ def test_everything_can_be_reached_by_tab_and_has_a_name(viewer):
     seen = []
     for _ in range(6):
         viewer.press("TAB")
-        seen.append(viewer.script("return document.activeElement.id || document.activeElement.role"))
+        seen.append(
+            viewer.script("return document.activeElement.id || document.activeElement.role")
+        )
     assert {"theme", "source", "stage", "tab"} <= set(seen)
     names = viewer.script(
         "return [...document.querySelectorAll('button,[tabindex]')].map("

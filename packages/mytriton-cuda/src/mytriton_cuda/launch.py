@@ -43,9 +43,7 @@ def arch_name(arch: str) -> str:
     return arch if arch.startswith("sm_") else f"sm_{arch.replace('.', '')}"
 
 
-def compile_source(
-    source: Source, arch: str, kind: str, extra: Sequence[str] = ()
-) -> nvrtc.Image:
+def compile_source(source: Source, arch: str, kind: str, extra: Sequence[str] = ()) -> nvrtc.Image:
     """The image of a kernel, from the cache on disk or from NVRTC. ``extra``: more of its options.
     Raises ``NvrtcError``."""
     compiler = nvrtc.load()

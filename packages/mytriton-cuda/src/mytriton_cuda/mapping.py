@@ -16,6 +16,13 @@ DIVISOR = 16
 MAPPINGS = ("", "element", "blocked")
 
 
+#: How to launch an exported image.
+CALLING = (
+    "one block of `threads` threads (axis x) a program of the grid, with `shared_bytes` of dynamic "
+    "shared memory where the text declares it extern; arguments in order, an array as its address"
+)
+
+
 def choose(function: SSAFunction, launch: LaunchSpec) -> str:
     """``"element"`` or ``"blocked"``. ``MYTRITON_CUDA_MAPPING=blocked`` is for tests."""
     wanted = os.environ.get("MYTRITON_CUDA_MAPPING", "")
@@ -45,6 +52,7 @@ def lowered(function: SSAFunction, launch: LaunchSpec) -> Source:
         "dynamic_shared": emitted.dynamic_bytes,
         "parameters": tuple(param.ty for param in function.params),
         "spans": MappingProxyType(emitted.spans),
+        "calling": CALLING,
         "mapping": mapping,
         # One element at a time is accessed at any alignment.
         "specialised": mapping == "blocked",

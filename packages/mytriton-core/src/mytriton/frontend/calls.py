@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import language
 from ..errors import CompilationError
+from ..ir.types import ScalarType
 from ..language import core
 from ..language.compile_time import ConstexprFunction, constexpr
 from ..language.ranges import range as tl_range
@@ -104,6 +105,8 @@ def call(
         return _run(tracer, node, function, args, kwargs)
     if isinstance(function, types.FunctionType):
         return _macro(tracer, node, function, args, kwargs)
+    if isinstance(function, ScalarType) and len(args) == 1 and not kwargs:
+        return core.cast(args[0], function)  # tl.float32(0.0) is a typed number
     if not callable(function):
         raise tracer.error(f"{function!r} is not callable", node)
     if not isinstance(function, type) and not _stateless(function):

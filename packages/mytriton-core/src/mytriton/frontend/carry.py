@@ -34,6 +34,13 @@ class Retype(Exception):
         self.types = dict(types)
 
 
+class LeftOver(KernelTypeError):
+    """The loop cannot carry a name that a loop before it, which was unrolled, happened to leave
+    bound. Had that loop run as one the name would not be there: trace again without it."""
+
+    name: str
+
+
 class Carried:
     """The variables one loop carries. A tuple is carried leaf by leaf."""
 
@@ -49,6 +56,8 @@ class Carried:
             for name in assigned
             if name in tracer.env and not isinstance(tracer.env[name], Poison)
         }
+        #: Those that are only there because a loop before was unrolled.
+        self.left = {n for n, value in self.before.items() if tracer.left.get(n) is value}
         #: Line each was assigned at.
         self.lines = {name: tracer.lines[name] for name in self.before if name in tracer.lines}
         #: The runtime leaves, in order: name, position in the name's value, value before the loop.
@@ -81,6 +90,7 @@ class Carried:
         for name, value in self.before.items():
             parts = [tensor(next(nodes)) if is_runtime(leaf) else leaf for leaf in leaves(value)]
             self.tracer.env[name] = rebuild(value, iter(parts))
+        self.tracer.left.update((name, self.tracer.env[name]) for name in self.left)
 
     def finish(self, results: Sequence[LoopResult]) -> None:
         """After the loop: the names that were carried stand for its results."""
@@ -188,8 +198,12 @@ class Carried:
         )
 
     def error(self, name: str, message: str) -> KernelTypeError:
-        where = last_assignment(self.node.body, name) or self.node
-        return KernelTypeError(message, self.tracer.span(where))
+        where = self.tracer.span(last_assignment(self.node.body, name) or self.node)
+        if name not in self.left:
+            return KernelTypeError(message, where)
+        error = LeftOver(message, where)
+        error.name = name
+        return error
 
 
 def targets(node: ast.AST) -> list[ast.expr]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from ..language.ranges import range as tl_range
 from ..language.ranges import static_range
 from ..language.symbolic import as_type, binary, is_literal, literal, tensor, unary
 from .branches import guarded, has_returned, returns, run_body, to_condition
-from .carry import Carried, Retype, assigned_names
+from .carry import Carried, LeftOver, Retype, assigned_names
 from .literals import plain, settle
+from .merge import Poison
 from .merger import RETURNED
 from .scopes import close_structured, listed
 
@@ -33,6 +34,9 @@ RANGE_OPTIONS = frozenset(
 )  # fmt: skip
 #: Times a loop is traced anew because a number enters it in another type.
 RETRIES = 4
+
+#: Types that numbers enter a loop in, by name and position in the name's value.
+Types = dict[tuple[str, int], ScalarType]
 
 
 @dataclass
@@ -71,20 +75,40 @@ def visit_for(tracer: Tracer, node: ast.For) -> None:
         raise tracer.error("only a simple name is supported as loop target", node)
     head = _head(tracer, node, node.target.id)
     if head.unrolls():
-        trips: Sequence[Any] = range(*head.bounds)
-        if not head.static:  # the index of a loop that runs is an i32, not a constexpr
-            trips = [settle(index) for index in trips]
-        unroll(tracer, node, trips)
+        trips = range(*head.bounds)
+        if head.static:
+            unroll(tracer, node, trips)
+        else:
+            _unroll_range(tracer, node, trips)
         return
-    types: dict[tuple[str, int], ScalarType] = {}
-    for _ in range(RETRIES):
+    _settled(tracer, node, lambda types: _runtime_for(tracer, head, types))
+
+
+def _settled(tracer: Tracer, node: ast.For | ast.While, build: Callable[[Types], None]) -> None:
+    """Build a structured loop, anew for as long as what it carries changes."""
+    types: Types = {}
+    tries = 0
+    while tries < RETRIES:
         try:
-            _runtime_for(tracer, head, types)
+            return build(types)
         except Retype as again:
             types = again.types
-        else:
-            return
+            tries += 1
+        except LeftOver as error:
+            tracer.env[error.name] = Poison(error.message)
     raise tracer.error("the types of the loop-carried variables do not settle", node)
+
+
+def _unroll_range(tracer: Tracer, node: ast.For, trips: range) -> None:
+    """Unroll a loop over ``range``. What its body binds stays bound, as in Python, but a later loop
+    may bind the name to another kind of value, as it could had this one run as a loop."""
+    before = dict(tracer.env)
+    # The index of a loop that runs is an i32, not a constexpr.
+    unroll(tracer, node, [settle(index) for index in trips])
+    for name in assigned_names(node.body):
+        born = name not in before or tracer.left.get(name) is before[name]
+        if born and name in tracer.env:
+            tracer.left[name] = tracer.env[name]
 
 
 def _items(tracer: Tracer, node: ast.For) -> Sequence[Any] | None:
@@ -205,7 +229,7 @@ class _Inside:
         tracer.env, tracer.inductions, tracer.in_loop, tracer.builder.scope = self.outer
 
 
-def _runtime_for(tracer: Tracer, head: Head, types: dict[tuple[str, int], ScalarType]) -> None:
+def _runtime_for(tracer: Tracer, head: Head, types: Types) -> None:
     builder, node = tracer.builder, head.node
     with tracer.at(node.iter):
         bounds, index_type, rescale = _bounds(head)
@@ -299,15 +323,7 @@ def visit_while(tracer: Tracer, node: ast.While) -> None:
         guarded(tracer, node.body)
         if has_returned(tracer) is True:
             return
-    types: dict[tuple[str, int], ScalarType] = {}
-    for _ in range(RETRIES):
-        try:
-            _runtime_while(tracer, node, types)
-        except Retype as again:
-            types = again.types
-        else:
-            return
-    raise tracer.error("the types of the loop-carried variables do not settle", node)
+    _settled(tracer, node, lambda types: _runtime_while(tracer, node, types))
 
 
 def _endless(node: ast.While) -> bool:
@@ -327,9 +343,7 @@ class _Peek:
         self.builder.close_scope()
 
 
-def _runtime_while(
-    tracer: Tracer, node: ast.While, types: dict[tuple[str, int], ScalarType]
-) -> None:
+def _runtime_while(tracer: Tracer, node: ast.While, types: Types) -> None:
     builder = tracer.builder
     carried = Carried(tracer, _assigned(tracer, node), node, types)
     with _Inside(tracer, carried.names, None):

@@ -130,6 +130,8 @@ class Tracer:
         self.returned: ast.Return | None = None
         #: Line each name was last assigned at.
         self.lines: dict[str, int] = {}
+        #: What unrolled loops left in names that were not bound before them.
+        self.left: dict[str, Any] = {}
         self._visitors: dict[type, Any] = {}
 
     # -- machinery ------------------------------------------------------------------------------

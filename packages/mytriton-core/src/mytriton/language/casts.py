@@ -22,6 +22,8 @@ def convert(input: Any, dtype: Any, rounding: str | None, bits: bool) -> tensor:
     element = scalar_of(value.type)
     if bits:
         return bitcast(value, wanted)
+    if element == wanted:
+        return value  # nothing is rounded, so either rounding may be asked for
     if rounding is not None and not _narrows(element, wanted):
         raise OpRuleError(
             f"cast: fp_downcast_rounding is only for a float that gets narrower, not {element} to "

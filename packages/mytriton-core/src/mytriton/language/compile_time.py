@@ -5,12 +5,19 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .settled import SETTLED, plain
 
 
-class constexpr:
+if TYPE_CHECKING:
+    #: For type checkers a compile-time parameter is whatever the kernel does with it: an int, a dtype.
+    _Anything = Any
+else:
+    _Anything = object
+
+
+class constexpr(_Anything):  # type: ignore[misc]
     """Annotation of a compile-time parameter, and wrapper of a compile-time global.
 
     Arithmetic on one gives another (``Y = tl.constexpr(3) + 1``), comparisons give plain bools; it

@@ -17,8 +17,8 @@ EXPLICIT: ContextVar[str | None] = ContextVar("mytriton_explicit_backend", defau
 
 #: What is about the kernel's text and not about a launch of it.
 _OF_THE_KERNEL = frozenset({
-    "binder", "cache_key", "compile", "emit", "inspect", "lower_for", "params", "signature", "source",
-    "specialise", "src", "trace",
+    "binder", "cache_key", "compile", "emit", "export", "inspect", "lower_for", "params", "signature",
+    "source", "specialise", "src", "trace",
 })  # fmt: skip
 
 
@@ -63,6 +63,17 @@ class KernelInterface:
             if hasattr(inner, attribute):
                 setattr(self, attribute, getattr(inner, attribute))
         self.__wrapped__ = inner
+
+    def __reduce__(self) -> Any:
+        from .pickling import reference
+
+        return reference(self)
+
+    def __copy__(self) -> Any:
+        return self  # as a function is its own copy
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
 
     def with_backend(self, name: str | Sequence[str]) -> Any:
         """The same kernel, launched by the named backend, or by the first of a list that can

@@ -16,11 +16,14 @@ from .interface import EXPLICIT, KernelInterface, backend_text, checks
 from .params import KernelParam, kernel_params, parameter_names
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..frontend.trace import Trace
     from ..inspection import Inspection
     from ..ir.values import SSAFunction
     from ..plugins.types import LaunchSpec, Source
     from .compiler import Compiled
+    from .export import Exported
     from .result import LaunchResult
     from .specialisation import Specialisation
 
@@ -202,6 +205,24 @@ class JITFunction(KernelInterface):
         Arguments are descriptions (``"f32[1000]"``, ``"i32"``), numbers, or real arrays.
         """
         return self.lower_for(backend, arguments).text
+
+    def export(
+        self, path: str | Path, /, *, backend: str, grid: Any = None, **arguments: Any
+    ) -> Exported:
+        """Compile ahead of time for described arguments (see ``emit``), and write into the folder
+        ``path``: the backend's text, PTX, cubin or object code where it has them, and a manifest
+        (JSON: entry, arguments in order with types, constants, how to call it, the grid).
+
+        ``grid`` is what the manifest shall say: numbers, and expressions of arguments such as
+        ``"cdiv(n, BLOCK)"``. A compiler that is missing here is a ``RuntimeWarning``, and leaves the
+        text. Raises ``ArgumentError`` for a grid nobody could compute, and what ``emit`` raises.
+        """
+        from .export import export
+
+        try:
+            return export(self, path, backend, grid, arguments)
+        except MytritonError as error:
+            raise for_user(error) from error.__cause__
 
 
 class Launcher:

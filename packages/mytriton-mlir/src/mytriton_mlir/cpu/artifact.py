@@ -20,13 +20,19 @@ from typing import Any
 import mytriton.plugin_api as mt
 from mytriton.analysis.pointers import accessed_params
 
-from . import cache, fastpath
+from . import cache, engine, fastpath
 from .emitter import STREAM_ALIGNMENT, Assumptions, default_assumptions, emit, entry_name
-from .llvm import LLVMError, Loaded, llvm
+from .llvm import LLVMError, Loaded, llvm, missing
 from .pool import pool
 from .target import Target
 from .texts import Texts, code_bytes
 
+#: How to call exported code.
+CALLING = (
+    "int32_t entry(const void *slots, int64_t first, int64_t last) runs programs first to last - 1, "
+    "counted with axis 0 of the grid fastest; slots are 8 bytes each: the arguments in order (addresses, "
+    "int64_t, double, bool in the lowest byte), then the three extents of the grid; 0 is success"
+)
 #: Functions of the process by digest: the same code is linked once.
 _loaded: weakref.WeakValueDictionary[str, Loaded] = weakref.WeakValueDictionary()
 _lock = threading.Lock()
@@ -36,14 +42,16 @@ _lock = threading.Lock()
 class Variant:
     """Code of one variant. ``head``: the fixed part of the descriptor of a launch."""
 
-    loaded: Loaded
+    loaded: Loaded | engine.EngineCode
     cost: Any
     function: int
     cost_address: int
 
 
-def build(text: str, entry: str, target: Target) -> Loaded:
+def build(text: str, entry: str, target: Target) -> Loaded | engine.EngineCode:
     """The function of an MLIR module, from this process, from the disk, or compiled."""
+    if missing():
+        return engine.build(text, entry)
     key = cache.key(text, target)
     with _lock:
         if (found := _loaded.get(key)) is not None:
@@ -137,7 +145,7 @@ class CompiledKernel:
             "target": target.name,
             "vector_bits": target.vector_bits,
             "code_bytes": self.first.loaded.code_bytes,
-            "asm": Texts(source.text, target),
+            "asm": {} if missing() else Texts(source.text, target),
         }
 
     def _variant(self, assume: Assumptions, text: str | None = None) -> Variant:
@@ -258,5 +266,6 @@ def lower(function: mt.SSAFunction, target: Target) -> mt.Source:
     from .spans import Spans
 
     text = emit(function, target)
-    resources = {"function": function, "spans": Spans(function, target, text)}
+    spans = Spans(function, target, text)
+    resources = {"function": function, "spans": spans, "calling": CALLING}
     return mt.Source(text, "MLIR", entry_name(function), resources)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..versions import check
-from .llvm import LLVM, LLVMError, c_ptr, llvm
+from .llvm import LLVMError, c_ptr, llvm, missing
 
 #: Everything is scalars, one-dimensional vectors and plain pointers: no other pass is needed.
 PIPELINE = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
@@ -26,12 +26,11 @@ _lock = threading.Lock()
 
 
 @cache
-def _bindings() -> tuple[Any, Any, Any]:
-    """MLIR's context, pass manager and translation function."""
-    llvm()  # first, so that the bindings link to the same library
+def _passes() -> tuple[Any, Any]:
+    """MLIR's context and pass manager."""
+    missing()  # loads LLVM first, so that the bindings link to the same library
     ir = import_module("mlir.ir")
     manager_type = import_module("mlir.passmanager").PassManager
-    extension = import_module("mlir._mlir_libs._mlir")
     check()
 
     context = ir.Context()
@@ -40,13 +39,20 @@ def _bindings() -> tuple[Any, Any, Any]:
     with context:
         manager = manager_type.parse(PIPELINE)
         manager.enable_verifier(_checking())
+    return context, manager
+
+
+@cache
+def _translation() -> Any:
+    """MLIR's translation function."""
+    extension = import_module("mlir._mlir_libs._mlir")
     library = Path(str(extension.__file__)).parent
     found = next(iter(sorted(library.glob("libMLIRPythonCAPI*"))), None)
     if found is None:
         raise LLVMError("MLIR's C library was not found beside the bindings")
     translate = ctypes.CDLL(str(found)).mlirTranslateModuleToLLVMIR
     translate.restype, translate.argtypes = c_ptr, (c_ptr, c_ptr)
-    return context, manager, translate
+    return translate
 
 
 def _checking() -> bool:
@@ -63,8 +69,8 @@ def to_object(
     text: str, features: str = "", passes: str = "", triple: str = "", cpu: str = ""
 ) -> bytes:
     """Object code of an MLIR module. Raises ``RuntimeError`` naming the stage that failed."""
-    with _lock, _translated(text, _bindings()[1]) as module:
-        library = llvm()
+    library = llvm()
+    with _translated(text) as module:
         machine = library.machine(features, triple, cpu)
         try:
             return library.object_code(module, machine, passes, triple)
@@ -75,48 +81,55 @@ def to_object(
 def to_texts(text: str, features: str = "") -> tuple[str, str]:
     """LLVM IR and assembly of an MLIR module, both with the lines of ``text`` they came from, as
     debug information. Raises like ``to_object``."""
-    with _lock:
-        context = _bindings()[0]
-        with context:
-            manager = import_module("mlir.passmanager").PassManager.parse(_WITH_LINES)
-        with _translated(text, manager) as module:
-            library = llvm()
-            made = library.text_of(module)
-            machine = library.machine(features)
-            try:
-                return made, library.object_code(module, machine, assembly=True).decode()
-            except LLVMError as error:
-                raise RuntimeError(f"MLIR stage 'code-generation' failed: {error}") from error
+    library = llvm()
+    with _translated(text, lines=True) as module:
+        made = library.text_of(module)
+        machine = library.machine(features)
+        try:
+            return made, library.object_code(module, machine, assembly=True).decode()
+        except LLVMError as error:
+            raise RuntimeError(f"MLIR stage 'code-generation' failed: {error}") from error
 
 
 @contextmanager
-def _translated(text: str, manager: Any) -> Iterator[int]:
+def lowered(text: str, lines: bool = False) -> Iterator[Any]:
+    """A module in MLIR's LLVM dialect, in its context, which nobody else uses meanwhile; with
+    ``lines`` it says which line of the text each instruction came from. Raises ``RuntimeError``
+    naming the stage that failed."""
+    with _lock:
+        context, manager = _passes()
+        with context:
+            if lines:
+                manager = import_module("mlir.passmanager").PassManager.parse(_WITH_LINES)
+            try:
+                module = import_module("mlir.ir").Module.parse(text)
+            except Exception as error:
+                raise RuntimeError(f"MLIR stage 'parse' failed: {error}") from error
+            try:
+                manager.run(module.operation)
+            except Exception as error:
+                raise RuntimeError(f"MLIR stage 'convert-to-llvm' failed: {error}") from error
+            yield module
+
+
+@contextmanager
+def _translated(text: str, lines: bool = False) -> Iterator[int]:
     """The LLVM module of an MLIR module."""
-    context, _, translate = _bindings()
-    library: LLVM = llvm()
-    ir = import_module("mlir.ir")
-    with context:
+    library = llvm()
+    with lowered(text, lines) as module:
+        capsule = module.operation._CAPIPtr
+        operation = _pointer(capsule, _capsule_name(capsule))
+        own = library.call("LLVMContextCreate")
         try:
-            module = ir.Module.parse(text)
-        except Exception as error:
-            raise RuntimeError(f"MLIR stage 'parse' failed: {error}") from error
-        try:
-            manager.run(module.operation)
-        except Exception as error:
-            raise RuntimeError(f"MLIR stage 'convert-to-llvm' failed: {error}") from error
-    capsule = module.operation._CAPIPtr
-    operation = _pointer(capsule, _capsule_name(capsule))
-    own = library.call("LLVMContextCreate")
-    try:
-        translated = translate(operation, own)
-        if not translated:
-            raise RuntimeError("MLIR stage 'translate-to-llvm-ir' failed")
-        try:
-            yield translated
+            translated = _translation()(operation, own)
+            if not translated:
+                raise RuntimeError("MLIR stage 'translate-to-llvm-ir' failed")
+            try:
+                yield translated
+            finally:
+                library.call("LLVMDisposeModule", translated)
         finally:
-            library.call("LLVMDisposeModule", translated)
-    finally:
-        library.call("LLVMContextDispose", own)
+            library.call("LLVMContextDispose", own)
 
 
 def ir_to_object(text: str, passes: str = "") -> bytes:

@@ -7,16 +7,19 @@ the accumulators are loaded and stored once and not in every trip.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import mytriton.plugin_api as mt
 
 from . import values
 from .builder import Level, Val
-from .plan import DEEP, Loop
+from .plan import DEEP, Group, Loop, Root, Step
 from .product import Product
 from .product import loop as each
+from .reuse import Panels, sources, when
 from .rowwise import split
+from .scratch import count
 from .tile import Tile
 
 if TYPE_CHECKING:
@@ -38,15 +41,81 @@ class Deep:
         self._low, self._high, self._step = bounds
         b = e.b
         self._outer, self._home = b.level, e.home
+        self._stride = e.times(self._step, b.constant(e.trips_of(self.op), "i64"))
+        #: What earlier programs have packed, for the factors that others may need as well.
+        self._panels = {k: panels for k in (0, 1) if (panels := self._panels_of(k)) is not None}
         self._level: Level = b.push()
         e.home = self._level
         self._first = Val(b.name("k"), "i64", 0, self._level)
-        self._stride = e.times(self._step, b.constant(e.trips_of(self.op), "i64"))
         end = b.binary("arith.addi", self._first, self._stride)
         self._last = b.binary("arith.minsi", end, self._high)
         #: Of the inner loop.
         self.starts = [Val(b.name("a"), s.kind, 0, self._level) for s in starts]
         self.bounds: Bounds = (self._first, self._last, self._step)
+        self._place()
+
+    # ------------------------------------------------------------------ packed before
+
+    def _panels_of(self, k: int) -> Panels | None:
+        """The table of a factor, if it is put for this product alone and may be kept."""
+        e, b, loop = self.e, self.e.b, self._plan.item
+        root = next((r for r in self._puts() if r.slot == f"factor {k}"), None)
+        found = sources(e, loop, self.op.operands[k]) if root is not None else None
+        if root is None or found is None:
+            return None
+        slot = e.factor_slot(root)
+        size = e.trips_of(self.op) * count(slot.shape) * values.bits_of(slot.kind) // 8
+        size = -(-size // 64) * 64
+        groups = b.binary("arith.subi", self._high, self._low)
+        groups = b.binary("arith.maxsi", groups, b.constant(1, "i64"))
+        less = b.binary("arith.subi", self._stride, b.constant(1, "i64"))
+        groups = b.binary("arith.divui", b.binary("arith.addi", groups, less), self._stride)
+        starts = dict(zip((a.id for a in self._carried()), self._outer_starts))
+        key = [self._low, self._high, self._step]
+        key += [starts[v.id] if v.id in starts else self._source(v) for v in found]
+        return Panels(e, f"v{self.op.results[0].id} {k}", size, groups, key)
+
+    def _source(self, value: mt.SSAValue) -> Val:
+        e = self.e
+        if mt.shape_of(value.ty):
+            return e.bases[value.id]
+        return e.pointer(value) if mt.is_pointer(value.ty) else e.value(value)
+
+    def _puts(self) -> list[Root]:
+        groups = [step for step in self._plan.body if isinstance(step, Group)]
+        return [r for g in groups for r in g.roots if r.kind == "put" and r.op is self.op]
+
+    def _place(self) -> None:
+        """In the outer loop: where the factors of this group of trips are."""
+        e, b = self.e, self.e.b
+        group = b.binary("arith.subi", self._first, self._low)
+        group = b.binary("arith.divui", group, self._stride)
+        next_ = b.binary("arith.addi", group, b.constant(1, "i64"))
+        self._following = {k: panels.group(next_) for k, panels in self._panels.items()}
+        for k, panels in self._panels.items():
+            key = id(self.op), f"factor {k}"
+            e.slots[key] = replace(e.slots[key], pointer=panels.group(group))
+
+    def steps(self, steps: Sequence[Step]) -> None:
+        """The body of the inner loop; factors that have been packed before are left out."""
+        e = self.e
+        for step in steps:
+            if not isinstance(step, Group):
+                e.steps([step])
+                continue
+            mine = [r for r in step.roots if self._number(r) in self._panels]
+            rest = [r for r in step.roots if r not in mine]
+            if rest:
+                e.steps([Group(step.shape, rest)])
+            for root in mine:
+                missing = self._panels[self._number(root)].missing
+                group = Group(step.shape, [root])
+                when(e, missing, lambda group=group: e.steps([group]))  # type: ignore[misc]
+
+    def _number(self, root: Root) -> int:
+        """Which factor a root puts (-1: none)."""
+        mine = root.kind == "put" and root.op is self.op and root.slot.startswith("factor")
+        return int(root.slot[-1]) if mine else -1
 
     def enter(self, index: Val) -> None:
         """In the body of the inner loop: where the factors of this trip go."""
@@ -77,17 +146,21 @@ class Deep:
 
     # ------------------------------------------------------------------ fetching ahead
 
+    def _carried(self) -> list[mt.SSAValue]:
+        """The arguments that are carried in registers, in the order of the starts."""
+        e, loop = self.e, self._plan.item
+        data = [a for a in loop.carried_args if e.facts.carries_data(a)]
+        scalars = [a for a in data if not mt.shape_of(a.ty)]
+        return scalars + [a for a in loop.carried_args if a.id in e.affine.linear]
+
     def _fetcher(self, results: Sequence[Val]) -> Callable[[Val, Val, int], None]:
         """What fetches a part of the next factors before each tile of the product."""
         e, loop, level = self.e, self._plan.item, self._level
-        data = [a for a in loop.carried_args if e.facts.carries_data(a)]
-        scalars = [a for a in data if not mt.shape_of(a.ty)]
-        based = [a for a in loop.carried_args if a.id in e.affine.linear]
-        for arg, val in zip([*scalars, *based], results):
-            if arg in scalars:
-                e.remember_at(arg, (), 0, val, level)
-            else:
+        for arg, val in zip(self._carried(), results):
+            if arg.id in e.affine.linear:
                 e.bases[arg.id] = val
+            else:
+                e.remember_at(arg, (), 0, val, level)
         kind = values.held(mt.scalar_of(loop.index.ty))
         e.remember_at(loop.index, (), 0, values.resize(e.b, self._last, kind, True), level)
         rows, columns = mt.shape_of(self.op.results[0].ty)
@@ -96,12 +169,23 @@ class Deep:
         def fetch(m: Val, n: Val, height: int) -> None:
             along = DEEP * width // columns  # of each row of the left factor, for every tile
             first = e.times(n, e.b.constant(DEEP // columns, "i64")) if columns <= DEEP else n
-            self._lines(0, (m, height, 1), (first, along, LINE))
+            self._ahead(0, (m, height, 1), (first, along, LINE))
             down = DEEP * height // rows
             first = e.times(m, e.b.constant(max(1, DEEP // rows), "i64"))
-            self._lines(1, (first, down, 1), (n, width, LINE))
+            self._ahead(1, (first, down, 1), (n, width, LINE))
 
         return fetch
+
+    def _ahead(self, k: int, rows: tuple[Val, int, int], columns: tuple[Val, int, int]) -> None:
+        """Fetch a part of a factor that is going to be packed."""
+        if k not in self._panels:
+            self._lines(k, rows, columns)
+            return
+        self.e.b.either(
+            self._panels[k].missing, self.e.b.level,
+            lambda _: self._lines(k, rows, columns),
+            lambda _: self._packed_lines(k, rows, columns),
+        )  # fmt: skip
 
     def _lines(self, k: int, rows: tuple[Val, int, int], columns: tuple[Val, int, int]) -> None:
         """Fetch some rows (first, how many, step) and columns of a factor."""
@@ -110,22 +194,44 @@ class Deep:
         if load is None:
             return
 
-        def line(i: Val, j: Val) -> None:
-            tile, ptr = e.tile, load.operands[0]
-            assert ptr is not None
-            row, column = e.total([rows[0], i]), e.total([columns[0], j])
-            e.tile = Tile(shape=mt.shape_of(ptr.ty), positions={0: row, 1: column})
+        ptr = load.operands[0]
+        assert ptr is not None
+
+        def place() -> Val | None:
             found = split(e, ptr, (0, 1), 0)
-            e.tile = tile
             if found is None or found.base is None:
-                return
+                return None
             kind = values.in_memory(mt.scalar_of(load.results[0].ty))
-            place = e.element(found.base, e.total(found.terms), kind)
-            b.line(
-                b.level,
-                f'"llvm.intr.prefetch"({place.name}) <{{rw = 0 : i32, hint = 2 : i32, '
-                "cache = 1 : i32}> : (!llvm.ptr) -> ()",
-            )
+            return e.element(found.base, e.total(found.terms), kind)
+
+        self._fetch(mt.shape_of(ptr.ty), place, rows, columns)
+
+    def _packed_lines(
+        self, k: int, rows: tuple[Val, int, int], columns: tuple[Val, int, int]
+    ) -> None:
+        """The same of the next group of a factor that has been packed before."""
+        e = self.e
+        buffer = replace(e.slots[id(self.op), f"factor {k}"], pointer=self._following[k])
+        self._fetch(buffer.shape, lambda: e.slot(buffer, (0, 1), 0)[0], rows, columns)
+
+    def _fetch(
+        self, shape: tuple[int, ...], place: Callable[[], Val | None],
+        rows: tuple[Val, int, int], columns: tuple[Val, int, int],
+    ) -> None:  # fmt: skip
+        e, b = self.e, self.e.b
+
+        def line(i: Val, j: Val) -> None:
+            tile = e.tile
+            row, column = e.total([rows[0], i]), e.total([columns[0], j])
+            e.tile = Tile(shape=shape, positions={0: row, 1: column})
+            found = place()
+            e.tile = tile
+            if found is not None:
+                b.line(
+                    b.level,
+                    f'"llvm.intr.prefetch"({found.name}) <{{rw = 0 : i32, hint = 2 : i32, '
+                    "cache = 1 : i32}> : (!llvm.ptr) -> ()",
+                )
 
         each(e, rows[1], rows[2], lambda i: each(e, columns[1], columns[2], lambda j: line(i, j)))
 

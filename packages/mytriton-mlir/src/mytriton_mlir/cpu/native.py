@@ -23,6 +23,7 @@ import numpy as np
 from mytriton.plugin_api import ABSENT, DirectLaunch, DirectParameter
 
 from . import native_ir as ir
+from .pool import Pool, load_ir
 
 if TYPE_CHECKING:
     from .artifact import CompiledKernel
@@ -223,7 +224,6 @@ def _offsets_hold() -> bool:
 
 def _load() -> Native:
     from .llvm import llvm
-    from .pool import load_ir
 
     entry = "mytriton_launch"
     loaded = load_ir(ir.source(entry), entry, passes="function(sroa,early-cse,simplifycfg)")
@@ -244,6 +244,7 @@ def direct(kernel: CompiledKernel, plan: DirectLaunch) -> Callable[..., Any] | N
     if any(not plan.parameters[order[k]].flags & _CONTIGUOUS for k in kernel.accessed):
         return None
     workers = kernel.workers
+    assert isinstance(workers, Pool), "the launcher and the pool both need libLLVM"
     head = {
         ir.FUNCTION: kernel.first.function, ir.COST: kernel.first.cost_address,
         ir.STATE: workers.state_cell, ir.RUN: workers.run_address,

@@ -15,7 +15,7 @@ from mytriton.plugin_api import DirectLaunch, DirectParameter
 
 from . import native_ir as ir
 from .native import Native
-from .pool import pool
+from .pool import Pool, pool
 
 _FLAGS = {"flags": 0x501, "mask": 0x501}
 _BIG = (1 << 40) + 5
@@ -51,6 +51,7 @@ class _Trial:
             self.slow, self.resolve, self.result,
         )  # fmt: skip
         workers = pool()
+        assert isinstance(workers, Pool)
         head = {
             ir.FUNCTION: native.probe, ir.COST: 0, ir.STATE: workers.state_cell,
             ir.RUN: workers.run_address, ir.MOST: 100,

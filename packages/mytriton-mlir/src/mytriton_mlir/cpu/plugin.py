@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import platform
 from dataclasses import replace
 
 import mytriton.plugin_api as mt
 
+from ..versions import found
 from .target import host, target
 
 _INSTALL = 'pip install "mytriton-mlir[bindings]"'
@@ -15,29 +17,41 @@ _INSTALL = 'pip install "mytriton-mlir[bindings]"'
 
 @mt.hookimpl
 def mytriton_probe() -> mt.Availability:
-    missing = [name for name in ("mlir", "llvm") if importlib.util.find_spec(name) is None]
-    if missing:
-        what = {"mlir": "MLIR's Python bindings (mlir.ir)", "llvm": "libLLVM (package llvm)"}
-        return mt.Availability(
-            can_lower=False,
-            can_launch=False,
-            reason="not installed: " + ", ".join(what[name] for name in missing),
-            hint=_INSTALL,
-        )
-    from .llvm import LLVMError, llvm
+    from . import engine, llvm
 
-    try:
-        library = llvm()
-    except (LLVMError, OSError, AttributeError) as error:
-        return mt.Availability(can_lower=False, can_launch=False, reason=str(error), hint=_INSTALL)
-    return mt.Availability(devices=(mt.Device("cpu", library.cpu, platform.machine()),))
+    if importlib.util.find_spec("mlir") is None:
+        return _unavailable("not installed: MLIR's Python bindings (mlir.ir)")
+    machine = platform.machine()
+    reason = llvm.missing()
+    if not reason:
+        return mt.Availability(devices=(mt.Device("cpu", llvm.llvm().cpu, machine),))
+    if os.environ.get("MYTRITON_LIBLLVM", llvm.NONE) != llvm.NONE:
+        # Somebody means that file: another way would not be what was asked for.
+        return _unavailable(f"{reason} (MYTRITON_LIBLLVM)")
+    if why := engine.importable():
+        return _unavailable(f"{reason}, and {why}")
+    return mt.Availability(devices=(mt.Device("cpu", "", machine),), reason=engine.NOTE)
+
+
+def _unavailable(reason: str) -> mt.Availability:
+    return mt.Availability(can_lower=False, can_launch=False, reason=reason, hint=_INSTALL)
 
 
 @mt.hookimpl
 def mytriton_cache_key(launch: mt.LaunchSpec) -> str:
-    from .llvm import llvm
+    from .llvm import llvm, missing
 
-    return f"{llvm().version} {host().name} {target().name}"
+    version = f"engine {found()}" if missing() else llvm().version
+    return f"{version} {host().name} {target().name}"
+
+
+@mt.hookimpl
+def mytriton_claim(function: mt.SSAFunction, launch: mt.LaunchSpec) -> mt.Decline | None:
+    if "sanitize" not in launch.options:
+        return None
+    from .bounds import claim
+
+    return claim(function, launch)
 
 
 @mt.hookimpl
@@ -55,5 +69,6 @@ def mytriton_lower(function: mt.SSAFunction, launch: mt.LaunchSpec) -> mt.Source
 @mt.hookimpl
 def mytriton_compile(source: mt.Source, launch: mt.LaunchSpec) -> mt.Artifact:
     from .artifact import CompiledKernel
+    from .bounds import BoundsCheckedKernel, asked
 
-    return CompiledKernel(source, launch, target())
+    return (BoundsCheckedKernel if asked(launch) else CompiledKernel)(source, launch, target())

@@ -22,7 +22,8 @@ import threading
 from typing import Any
 
 from . import cache, talk
-from .llvm import LLVMError, Loaded, llvm
+from .engine import Alone
+from .llvm import LLVMError, Loaded, llvm, missing
 from .target import host
 
 #: Offsets in the state, each on a cache line of its own.
@@ -30,9 +31,6 @@ _SEQ, _NEXT, _ACTIVE, _JOB, _STATUS, _SLEEPERS, _BUSY, _LIMIT, _IDS, _WANTED, _S
     0, 11 * 64, 64
 )
 _STATE_BYTES = 12 * 64
-
-#: Offset of the kernel's arguments in a descriptor.
-_ARGUMENTS = 32
 
 #: What ``run`` answers, having done nothing, when workers are wanted and none has been started.
 NO_WORKERS = -1
@@ -342,9 +340,7 @@ class Pool:
 
     def fail(self, status: int, descriptor: int) -> None:
         """Raise what a positive ``status`` of the launch with the descriptor at an address means."""
-        if status & talk.FAILED:
-            raise talk.failure(descriptor + _ARGUMENTS)
-        raise MemoryError("no memory for the blocks of the kernel")
+        raise talk.error_of(status, descriptor + talk.ARGUMENTS)
 
     def start(self) -> None:
         """Start the workers that are missing."""
@@ -415,17 +411,17 @@ def wanted_threads() -> int:
 
 
 _kept: list[Any] = []
-_pool: Pool | None = None
+_pool: Pool | Alone | None = None
 _pool_lock = threading.Lock()
 
 
-def pool() -> Pool:
-    """The pool of this process."""
+def pool() -> Pool | Alone:
+    """The pool of this process; without ``libLLVM`` the one that has no workers."""
     global _pool
     if _pool is None:
         with _pool_lock:
             if _pool is None:
-                _pool = Pool()
+                _pool = Alone() if missing() else Pool()
     return _pool
 
 

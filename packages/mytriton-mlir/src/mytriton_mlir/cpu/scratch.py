@@ -115,13 +115,18 @@ class Scratch(Evaluator):
 
     def _slot_buffer(self, root: Root) -> Buffer:
         assert root.op is not None
-        assert root.operand is not None
         if root.slot == "product":
             return self.product_buffer(root.op)
+        return replace(self.factor_slot(root), shift=self.shifts.get((id(root.op), root.slot)))
+
+    def factor_slot(self, root: Root) -> Buffer:
+        """The buffer of an operand, from where it begins."""
+        assert root.op is not None
+        assert root.operand is not None
         key = id(root.op), root.slot
         if key not in self.slots:
             self.slots[key] = self._new_slot(root.op, root.operand, root)
-        return replace(self.slots[key], shift=self.shifts.get(key))
+        return self.slots[key]
 
     def _new_slot(self, op: mt.SSAOp, operand: mt.SSAOperand, root: Root) -> Buffer:
         """The buffer of an operand. Factors of a product have room for several trips of the loop

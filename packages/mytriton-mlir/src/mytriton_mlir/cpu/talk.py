@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Status of a launch in which an assertion failed.
 FAILED = 2
+#: Bytes of a launch's descriptor before the arguments of the kernel.
+ARGUMENTS = 32
 #: Bytes for the state that the kernel jumps back to.
 JUMP_BYTES = 512
 
@@ -254,3 +256,10 @@ def failure(arguments: int) -> DeviceAssertionError:
         mine = sorted(key for key in _failures if key[0] == arguments)
         found = [_failures.pop(key) for key in mine]
     return found[0]
+
+
+def error_of(status: int, arguments: int) -> Exception:
+    """What a positive status of a launch means."""
+    if status & FAILED:
+        return failure(arguments)
+    return MemoryError("no memory for the blocks of the kernel")

@@ -15,6 +15,12 @@ from mytriton.plugin_api import (
 )
 from mytriton_mlir_gpu_info import INFO
 
+#: How to launch an exported image.
+CALLING = (
+    "one block of `threads` threads (axis x) a program of the grid; an array is five parameters: its "
+    "address twice, 0, its elements, 1 (each 8 bytes); a scalar is one"
+)
+
 
 @hookimpl
 def mytriton_backend_info() -> BackendInfo:
@@ -39,6 +45,7 @@ def mytriton_lower(function: SSAFunction, launch: LaunchSpec) -> Source:
         "parameters": tuple(param.ty for param in function.params),
         "names": tuple(param.name for param in function.params),
         "spans": MappingProxyType(emitted.spans),
+        "calling": CALLING,
     }
     return Source(emitted.text, INFO.language, emitted.entry, MappingProxyType(resources))
 

@@ -45,7 +45,8 @@ def gpu_to_cubin_stages(
 
     ``output`` is what the last one makes: ``"bin"`` (a cubin, through ptxas), ``"isa"`` (PTX) or
     ``"fatbin"``. ``toolkit`` is the folder whose ``bin/`` has ptxas; else it is searched on
-    ``PATH``. ``lines`` keeps which line of the text an instruction came from, as ``.loc``. Raises ``ValueError`` for a chip, level or output that does not exist.
+    ``PATH``. ``lines`` keeps which line of the text an instruction came from, as ``.loc``. Raises
+    ``ValueError`` for a chip, level or output that does not exist.
     """
     number, name = chip_number(chip), chip_name(chip)
     if opt_level not in range(4):

@@ -118,7 +118,9 @@ def reduce_block(op: str, x: Value, axes: tuple[int, ...]) -> Value:
         found = _settle(x.ty, v, np.asarray(x.e.sum(axis=axes)), spread)
         # Finite terms may overflow on the way, in one order and not in another.
         risky = ~odd & (np.abs(x.v).sum(axis=axes) >= LARGEST[x.ty] / 2)
-        return Value(x.ty, found.v, np.asarray(np.where(risky, np.inf, found.e)))
+        # Whether a sum begins with a zero of its own shows where all terms are -0.0.
+        e = np.where(found.v == 0, np.maximum(found.e, TINY[x.ty]), found.e)
+        return Value(x.ty, found.v, np.asarray(np.where(risky, np.inf, e)))
     v = np.asarray((np.fmax if op == "max" else np.fmin).reduce(x.v, axis=axes))
     e = np.asarray(x.e.max(axis=axes))
     # The sign of a zero depends on which of two equal elements is taken.

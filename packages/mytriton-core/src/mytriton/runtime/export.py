@@ -1,0 +1,157 @@
+"""``kernel.export``: a kernel compiled ahead of time, as files another program can use."""
+
+from __future__ import annotations
+
+import ast
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArgumentError
+from ..ir.types import is_pointer
+from ..plugins import selection
+from ..plugins.types import LaunchSpec, Source
+from . import launch
+
+if TYPE_CHECKING:
+    from .jit import JITFunction
+
+#: Ending of the text, by language.
+ENDINGS = {
+    "CUDA C++": ".cu", "MLIR": ".mlir", "C": ".c", "SSA": ".ssa", "LLVM IR": ".ll",
+}  # fmt: skip
+#: What a backend compiles that other programs can load, with its ending.
+_CODE = {"ptx": ".ptx", "cubin": ".cubin", "obj": ".o"}
+#: Facts about compiled code that go into the manifest.
+_FACTS = ("arch", "chip", "target", "cpu", "threads", "shared_bytes", "registers")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What ``kernel.export`` wrote. ``files``: by what they are (``"source"``, ``"ptx"``, ``"obj"``,
+    ``"manifest"``)."""
+
+    folder: Path
+    files: Mapping[str, Path]
+    manifest: Mapping[str, Any]
+
+
+def export(
+    kernel: JITFunction, folder: str | Path, backend: str, grid: Any, arguments: Mapping[str, Any]
+) -> Exported:
+    """See ``JITFunction.export``."""
+    function, spec = launch.specialise(kernel, arguments)
+    rule = _rule(grid, kernel.arg_names)
+    chosen = selection.choose(
+        function, spec, explicit=backend, kernel=kernel.__name__, emit=True
+    ).backend
+    source = chosen.lower(launch._with_backend_passes(chosen, function, spec), spec)
+    metadata, code = _compiled(chosen, source, spec)
+    target, name = Path(folder), kernel.__name__
+    target.mkdir(parents=True, exist_ok=True)
+    files = {"source": target / f"{name}{ENDINGS.get(source.language, '.txt')}"}
+    files["source"].write_text(source.text, encoding="utf-8")
+    for stage, data in code.items():
+        files[stage] = target / f"{name}{_CODE[stage]}"
+        files[stage].write_bytes(data.encode() if isinstance(data, str) else data)
+    files["manifest"] = target / f"{name}.json"
+    manifest = _manifest(kernel, chosen, source, spec, metadata, rule)
+    manifest["files"] = {k: path.name for k, path in files.items() if k != "manifest"}
+    files["manifest"].write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    return Exported(target, files, manifest)
+
+
+def _compiled(
+    backend: Any, source: Source, spec: LaunchSpec
+) -> tuple[Mapping[str, Any], dict[str, str | bytes]]:
+    """Facts and code; a compiler that is missing here leaves the text, with a warning."""
+    if source.language == "SSA":
+        return {}, {}
+    try:
+        metadata = getattr(backend.compile(source, spec), "metadata", {})
+        stages = metadata.get("asm", {})
+        return metadata, {name: stages[name] for name in _CODE if name in stages}
+    except Exception as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        text = f"{backend.name} could not compile here, so that only text is exported: {lines[0]}"
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
+        return {}, {}
+
+
+def _manifest(
+    kernel: JITFunction, backend: Any, source: Source, spec: LaunchSpec,
+    metadata: Mapping[str, Any], rule: Sequence[int | str] | None,
+) -> dict[str, Any]:  # fmt: skip
+    from .. import __version__
+
+    resources = source.resources
+    facts = {k: v for k in _FACTS if (v := metadata.get(k, resources.get(k))) is not None}
+    return {
+        "mytriton": __version__,
+        "kernel": kernel.__name__,
+        "backend": backend.name,
+        "language": source.language,
+        "entry": source.entry,
+        "arguments": [
+            {
+                "name": a.name,
+                "kind": "array" if is_pointer(a.type) else "scalar",
+                "type": str(a.type),
+            }
+            for a in spec.arguments
+        ],
+        "constants": {name: _plain(value) for name, value in spec.constexprs.items()},
+        "options": {name: _plain(value) for name, value in spec.options.items()},
+        "grid": None if rule is None else list(rule),
+        "calling": resources.get("calling", ""),
+        **facts,
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+
+
+def _rule(grid: Any, names: Sequence[str]) -> tuple[int | str, ...] | None:
+    """Three extents, each a number or an expression of arguments. Raises ``ArgumentError``."""
+    if grid is None:
+        return None
+    parts = grid if isinstance(grid, (tuple, list)) else (grid,)
+    if not 1 <= len(parts) <= 3:
+        raise ArgumentError(f"a grid has one to three extents, got {grid!r}")
+    for part in parts:
+        if isinstance(part, str):
+            _check_expression(part, names)
+        elif type(part) is not int or part < 0:
+            raise ArgumentError(
+                "an exported grid is made of numbers and expressions of arguments such as "
+                f"'cdiv(n, BLOCK)', got {part!r}"
+            )
+    return (*parts, 1, 1)[:3]
+
+
+def _check_expression(text: str, names: Sequence[str]) -> None:
+    try:
+        tree = ast.parse(text, mode="eval")
+    except SyntaxError:
+        raise ArgumentError(f"grid {text!r} is no expression") from None
+    known = {*names, "cdiv", "min", "max"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id not in known:
+            raise ArgumentError(
+                f"grid {text!r} uses {node.id!r}; it may use cdiv, min, max and {', '.join(names)}"
+            )
+        if not isinstance(node, _ALLOWED):
+            raise ArgumentError(
+                f"grid {text!r} is more than arithmetic: whoever launches the kernel must be able to "
+                "compute it"
+            )
+
+
+_ALLOWED = (
+    ast.Expression, ast.Name, ast.Load, ast.Constant, ast.Call, ast.BinOp, ast.UnaryOp, ast.operator,
+    ast.unaryop,
+)  # fmt: skip

@@ -1,0 +1,197 @@
+"""Packed factors of products that later programs need again.
+
+The programs of a grid share the rows of one matrix and the columns of the other. A factor whose
+elements follow from a few scalars (where its tiles begin, the bounds of the loop, ...) and from memory
+that the kernel never writes is the same whenever those scalars are. What a loop has packed of it is
+kept with them, in a table of this call of the function; a program that finds its scalars there packs
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import mytriton.plugin_api as mt
+from mytriton.analysis.affine import BaseOf
+
+from . import values
+from .builder import Level, Val
+
+if TYPE_CHECKING:
+    from .emitter import Emitter
+
+#: Bytes of packed factors, for each of the two: a good part of a last-level cache.
+AREA = 8 << 20
+#: Entries of a table.
+ENTRIES = 64
+#: Words of a table before its entries: how many there are, groups of trips of each, random state.
+_COUNT, _GROUPS, _STATE, _HEAD = range(4)
+
+
+def sources(e: Emitter, loop: mt.SSAForRange, operand: mt.SSAOperand) -> list[mt.SSAValue] | None:
+    """The scalars (and bases of blocks of addresses) that a block computed in a loop follows from:
+    those from outside of it, and arguments it carries, as they start. ``None``: it may depend on
+    memory that the kernel writes, or on what is no scalar."""
+    facts = e.facts
+    written = {c for item in facts.function.body for c in facts.writes(item)}
+    inside = {v.id for item in loop.body for v in item.results}
+    ends = dict(zip((a.id for a in loop.carried_args), loop.yields))
+    found: list[mt.SSAValue] = []
+    pending = [operand] if isinstance(operand, mt.SSAValue) else []
+    seen = {loop.index.id}
+    while pending:
+        value = pending.pop()
+        if value.id in seen:
+            continue
+        seen.add(value.id)
+        item = facts.makers.get(value.id)
+        if value.id in ends:
+            found.append(value)
+            if value.id in facts.affine.linear:
+                pending += facts.pointer_needs(ends[value.id])
+            if facts.carries_data(value):
+                if mt.shape_of(value.ty):
+                    return None
+                end = ends[value.id]
+                pending += [end] if isinstance(end, mt.SSAValue) else []
+        elif not mt.shape_of(value.ty) and (value.id not in inside or _is_program(item)):
+            found.append(value)
+        elif value.id not in inside and _is_base(e, value):
+            found.append(value)
+        elif isinstance(item, mt.SSAOp) and value in item.results and _is_pure(e, item, written):
+            pending += facts.needs(item)
+        else:
+            return None
+    return found
+
+
+def _is_program(item: mt.SSAItem | None) -> bool:
+    return item is not None and item.opcode == "program_id"
+
+
+def _is_base(e: Emitter, value: mt.SSAValue) -> bool:
+    """Whether a block is known by its base alone, carried round a loop."""
+    form = e.affine.linear.get(value.id)
+    return form is not None and form.base == BaseOf(value) and isinstance(form.root, mt.Param)
+
+
+def _is_pure(e: Emitter, item: mt.SSAOp, written: set[int]) -> bool:
+    """Whether an operation gives the same whenever its operands are the same."""
+    if item.regions or e.facts.is_solid(item) or item.opcode == "empty":
+        return False
+    if item.opcode == "load":
+        return not e.facts.reads(item) & written
+    return mt.get_op(item.opcode).pure
+
+
+def when(e: Emitter, condition: Val, body: Callable[[], None]) -> None:
+    """What ``body`` writes, under a condition."""
+    b, home = e.b, e.home
+    outer, level = b.level, b.push()
+    e.home = level
+    body()
+    b.pop()
+    e.home = home
+    if level.lines:
+        b.line(outer, f"scf.if {condition.name} {{")
+        outer.lines.extend(level.lines)
+        b.line(outer, "}")
+
+
+class Panels:
+    """The table of one factor: found or made at the current level, before a loop. ``size``: bytes of a
+    group of trips; ``groups``: how many of those the loop has; ``key``: what must be the same."""
+
+    def __init__(self, e: Emitter, name: str, size: int, groups: Val, key: Sequence[Val]) -> None:
+        self.e, self.b = e, e.b
+        self._level = e.b.level
+        #: What is the same for all programs need not be compared.
+        words = [self._word(val) for val in key if val.level is not e.b.root]
+        words = list({word.name: word for word in words}.values())
+        self._width = max(1, len(words))
+        self._table = e.scratch(8 * (_HEAD + ENTRIES * self._width), f"table of {name}")
+        area = e.scratch(AREA, f"panels of {name}")
+        for word in (_COUNT, _GROUPS, _STATE):
+            self._put(self._number(0), self._number(word), e.b.root)
+        self.missing, place = self._find(words, size, groups)
+        self._base = self._at(area, place)
+
+    # ------------------------------------------------------------------ the table
+
+    def _number(self, value: int) -> Val:
+        return self.b.constant(value, "i64")
+
+    def _at(self, base: Val, offset: Val, kind: str = "i8") -> Val:
+        return self.e.element(base, offset, kind)
+
+    def _get(self, index: Val, level: Level) -> Val:
+        return self.e.load_at(self._at(self._table, index, "i64"), "i64", 0, level, aligned=True)
+
+    def _put(self, val: Val, index: Val, level: Level) -> None:
+        place = self._at(self._table, index, "i64")
+        text = f"llvm.store {val.name}, {place.name} {{alignment = 8 : i64}} : i64, !llvm.ptr"
+        self.b.line(level, text)
+
+    def _word(self, val: Val) -> Val:
+        """A scalar as 64 bits."""
+        if val.kind == "!llvm.ptr":
+            text = f"llvm.ptrtoint {val.name} : !llvm.ptr to i64"
+            return self.b.emit(text, "i64", 0, (val,))
+        if val.kind[0] != "i":
+            val = self.b.cast("arith.bitcast", val, f"i{values.bits_of(val.kind)}")
+        return self.b.cast("arith.extui", val, "i64")
+
+    def _find(self, words: Sequence[Val], size: int, groups: Val) -> tuple[Val, Val]:
+        """Whether the panel is missing, and where in the area it is or goes, in bytes."""
+        b, level, number = self.b, self._level, self._number
+        zero, one = number(0), number(1)
+        whole = b.binary("arith.muli", groups, number(size))
+        slots = b.binary("arith.minui", b.binary("arith.divui", number(AREA), whole), number(ENTRIES))
+        #: Bytes from group to group: one after the other where the whole panel fits.
+        fits = b.compare("arith.cmpi", "ugt", slots, zero)
+        self.stride = b.select(fits, number(size), zero)
+        same = b.compare("arith.cmpi", "eq", self._get(number(_GROUPS), level), groups)
+        count = b.select(same, self._get(number(_COUNT), level), zero)
+        found = self._search(words, count)
+        missing = b.compare("arith.cmpi", "slt", found, zero)
+        # A full table: programs may come back to each of its entries as soon as to any other.
+        state = b.binary("arith.muli", self._get(number(_STATE), level), number(6364136223846793005))
+        state = b.binary("arith.addi", state, number(1442695040888963407))
+        pick = b.binary("arith.shrui", state, number(33))
+        pick = b.binary("arith.remui", pick, b.binary("arith.maxui", slots, one))
+        room = b.compare("arith.cmpi", "ult", count, slots)
+        place = b.select(missing, b.select(room, count, pick), found)
+        grown = b.select(b.binary("arith.andi", missing, room), b.binary("arith.addi", count, one), count)
+        self._put(grown, number(_COUNT), level)
+        self._put(groups, number(_GROUPS), level)
+        self._put(state, number(_STATE), level)
+        for k, word in enumerate(words):
+            self._put(word, self._entry(place, k), level)
+        return missing, b.binary("arith.muli", place, whole)
+
+    def _entry(self, index: Val, k: int) -> Val:
+        first = self.b.binary("arith.muli", index, self._number(self._width))
+        return self.b.binary("arith.addi", first, self._number(_HEAD + k))
+
+    def _search(self, words: Sequence[Val], count: Val) -> Val:
+        """The entry with these words, or -1."""
+        b, outer = self.b, self._level
+        body = b.push()
+        index, before = Val(b.name("i"), "i64", 0, body), Val(b.name("a"), "i64", 0, body)
+        equal: Val = b.constant(True, "i1")
+        for k, word in enumerate(words):
+            one = b.compare("arith.cmpi", "eq", self._get(self._entry(index, k), body), word)
+            equal = one if k == 0 else b.binary("arith.andi", equal, one)
+        found = b.select(equal, index, before)
+        b.pop()
+        bounds = (self._number(0), count, self._number(1))
+        carried = [(before.name, self._number(-1))]
+        return b.loop(outer, index.name, bounds, carried, body, [found])[0]
+
+    # ------------------------------------------------------------------ its panels
+
+    def group(self, index: Val) -> Val:
+        """Where a group of trips is packed."""
+        return self._at(self._base, self.b.binary("arith.muli", index, self.stride))
+

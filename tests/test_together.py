@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
@@ -86,3 +87,18 @@ def test_all_are_listed():
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     rows = listed["backends"] if isinstance(listed, dict) else listed
     assert {row["name"] for row in rows} >= ALL | {"interpreter"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["scripts/readme_tables.py", "--check"], ["scripts/language_reference.py"]],
+    ids=["capability matrix of the README", "reference of tl"],
+)
+def test_generated_pages_are_up_to_date(command):
+    root = Path(__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, *command], cwd=root, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    if "--check" not in command:
+        assert done.stdout == (root / "docs" / "language.md").read_text()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class static_range:
@@ -12,6 +15,10 @@ class static_range:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("tl.static_range only stands in the head of a for loop of a kernel")
 
+    if TYPE_CHECKING:  # so that loops over it can be checked
+
+        def __iter__(self) -> Iterator[Any]: ...
+
 
 class range:
     """``for i in tl.range(start, stop, step, num_stages=...)``: a loop that is never unrolled, with
@@ -19,3 +26,7 @@ class range:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("tl.range only stands in the head of a for loop of a kernel")
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[Any]: ...

@@ -324,3 +324,52 @@ def test_a_long_compile_time_loop_that_counts_down_stays_in_i32():
     assert has_loop(kernel, np.zeros(1, np.int32))
     assert "dtype.i64" not in kernel.compile(np.zeros(1, np.int32)).unoptimised.features()
     assert run(kernel, 1) == [sum(range(200, 0, -2))]
+
+
+def test_a_name_an_unrolled_loop_leaves_may_be_another_value_in_a_later_loop():
+    @triton.jit
+    def kernel(out, n):
+        for i in range(2):
+            t = tl.arange(0, 4) + i
+            tl.store(out + tl.arange(0, 4), t)
+        for i in range(2):
+            t = tl.arange(0, 4) * i
+            tl.store(out + tl.arange(0, 4), t)
+        for k in range(n):
+            for _ in range(k):
+                t = tl.arange(0, 2)
+                tl.store(out + 4 + tl.arange(0, 2), t + k)
+        while n > 0:
+            t = 2.5
+            n -= 1
+            tl.store(out + 6, t)
+
+    assert run(kernel, 7, 3) == [0, 1, 2, 3, 2, 3, 2]
+    assert run(kernel, 7, 0) == [0, 1, 2, 3, 0, 0, 0]
+
+
+def test_what_an_unrolled_loop_leaves_is_carried_where_it_can_be():
+    @triton.jit
+    def kernel(out, n):
+        for i in range(3):
+            last = i
+        for _ in range(n):
+            last = last * 2
+        tl.store(out, last)
+
+    assert run(kernel, 1, 0) == [2]
+    assert run(kernel, 1, 3) == [16]
+
+
+def test_a_name_two_loops_disagree_on_has_no_value_after_them():
+    @triton.jit
+    def kernel(out, n):
+        for i in range(2):
+            t = tl.arange(0, 4) + i
+        for _ in range(n):
+            t = tl.arange(0, 2)
+        tl.store(out + tl.arange(0, 2), t)
+
+    with pytest.raises(KernelTypeError, match="'t' is vector<4 x i32> before the loop") as caught:
+        kernel.compile(np.zeros(2, np.int32), 3)
+    assert caught.value.span.line == kernel.source.function.__code__.co_firstlineno + 6

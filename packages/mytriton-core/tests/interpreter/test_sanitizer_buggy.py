@@ -356,6 +356,20 @@ def float_that_is_no_index(x, where, o):
     tl.store(o + pid, tl.load(x + at))
 
 
+@buggy("overflow", "o", (2,), (3,), lambda: f32(4), 1 << 62)
+def wide_offset_overflows(o, far):
+    pid = tl.program_id(0)
+    offs = pid.to(tl.int64) * far  # BUG
+    tl.store(o + offs * (pid > 1), 1.0)
+
+
+@buggy("overflow", "o", (1,), (2,), lambda: f32(4), 31)
+def shift_in_an_offset_overflows(o, by):
+    pid = tl.program_id(0)
+    offs = (pid * 4 + 4) << (by - 3 * pid - 1 + pid)  # BUG
+    tl.store(o + offs, 1.0, mask=pid > 0)
+
+
 @triton.jit
 def _ratio(a, b):
     return a // b  # BUG
@@ -410,6 +424,42 @@ def test_division_in_a_combine_function_is_found():
     (found,) = error.findings
     assert (found.kind, found.argument) == ("division-by-zero", "o")
     assert found.span.line == marked_line(_ratio.fn)
+
+
+@triton.jit
+def _safe_ratio(a, b):
+    return tl.where(b == 0, a, a // b)
+
+
+@triton.jit
+def _branching(a, b):
+    if a // b > 0:
+        c = a
+    else:
+        c = b
+    return c
+
+
+def test_a_division_that_a_combine_function_drops_is_not():
+    @triton.jit
+    def kernel(x, o):
+        tl.store(o, tl.reduce(tl.load(x + tl.arange(0, 4)), 0, _safe_ratio))
+
+    out = np.zeros(1, np.int32)
+    kernel.sanitize()[(1,)](np.array([8, 0, 2, 2], np.int32), out)
+    assert out.tolist() == [8]
+
+
+def test_a_condition_in_a_combine_function_decides_about_the_result():
+    @triton.jit
+    def kernel(x, o):
+        pid = tl.program_id(0)
+        a = tl.load(x + pid * 4 + tl.arange(0, 4))
+        tl.store(o + pid, tl.reduce(a, 0, _branching))
+
+    x = np.array([1, 2, 3, 4, 1, 2, 3, 0], np.int32)
+    (found,) = report(kernel, (2,), x, np.zeros(2, np.int32)).findings
+    assert (found.kind, found.argument, found.program) == ("division-by-zero", "o", (1, 0, 0))
 
 
 def test_the_chain_leads_back_to_arguments_and_program_ids():

@@ -54,6 +54,25 @@ def test_floats_round_to_nearest_even(evaluate):
     )
 
 
+@pytest.mark.parametrize("rounding", ["rtne", "rtz"])
+def test_a_rounding_may_be_named_where_the_type_stays(rounding, evaluate):
+    x = RNG.normal(size=16).astype(np.float32)
+    got, ty = evaluate(f"x.to(x.dtype, fp_downcast_rounding='{rounding}')", x=x)
+    assert ty == "vector<16 x f32>"
+    np.testing.assert_array_equal(got, x)
+
+
+def test_a_dtype_makes_a_typed_number(evaluate):
+    for expression, ty, value in [
+        ("tl.float32(-float('inf'))", "f32", -np.inf),
+        ("tl.int64(3)", "i64", 3),
+        ("tl.float16(n)", "f16", 7),
+    ]:
+        got, found = evaluate(expression, n=7)
+        assert found == ty
+        assert got == value
+
+
 def test_rounding_toward_zero_to_bf16_drops_bits(evaluate):
     x = np.concatenate([RNG.normal(size=60), [np.inf, -np.inf, 3.4e38, 0.0]]).astype(np.float32)
     want = (x.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)

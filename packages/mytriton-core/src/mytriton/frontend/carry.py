@@ -57,7 +57,7 @@ class Carried:
             if name in tracer.env and not isinstance(tracer.env[name], Poison)
         }
         #: Those that are only there because a loop before was unrolled.
-        self.left = {n for n, value in self.before.items() if tracer.left.get(n) is value}
+        self.left = {name for name, value in self.before.items() if tracer.is_left(name, value)}
         #: Line each was assigned at.
         self.lines = {name: tracer.lines[name] for name in self.before if name in tracer.lines}
         #: The runtime leaves, in order: name, position in the name's value, value before the loop.

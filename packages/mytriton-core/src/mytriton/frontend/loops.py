@@ -106,7 +106,7 @@ def _unroll_range(tracer: Tracer, node: ast.For, trips: range) -> None:
     # The index of a loop that runs is an i32, not a constexpr.
     unroll(tracer, node, [settle(index) for index in trips])
     for name in assigned_names(node.body):
-        born = name not in before or tracer.left.get(name) is before[name]
+        born = name not in before or tracer.is_left(name, before[name])
         if born and name in tracer.env:
             tracer.left[name] = tracer.env[name]
 

@@ -168,6 +168,10 @@ class Tracer:
         except Exception as error:
             raise self.error(f"{value!r} is neither true nor false: {error}", node) from None
 
+    def is_left(self, name: str, value: Any) -> bool:
+        """Whether ``value`` is what an unrolled loop happened to leave in ``name``."""
+        return name in self.left and self.left[name] is value
+
     # -- statements -----------------------------------------------------------------------------
 
     def visit_Expr(self, node: ast.Expr) -> None:

@@ -16,13 +16,14 @@ import numpy.typing as npt
 
 from ..errors import DeviceAssertionError, OutOfBoundsError, SanitizerError
 from ..ir.numerics import encode
+from ..ir.registry import Effect
 from .findings import Findings, Lanes
 from .hazards import Ranges, know, slice_of, undefined_lanes
 from .machine import CHUNK_ELEMENTS, Machine
 from .memory import ConflictError, Window
 from .plan import Block, Plan, Step
 from .pointers import Pointer, align
-from .races import SEVERAL, Conflict, clashes, keep_ledgers
+from .races import SEVERAL, Conflict, Ledger, clashes, keep_ledgers
 from .regions import EXECUTORS
 from .taint import Taints
 
@@ -226,6 +227,9 @@ class CheckedMachine(Machine):
         marks = self.taints.of(value) if self.taints else None
         if marks is None:
             return
+        if self._combining is not None:  # rows are no programs here: the result depends on it
+            self._combined.append(marks)
+            return
         if step.opcode == "while":
             slot = step.blocks[0].yields[0]
         else:
@@ -321,6 +325,13 @@ class CheckedMachine(Machine):
                 kept &= ~outside
         return kept
 
+    def _ledger(self, window: Window) -> Ledger | None:
+        """Where the access in progress is entered. Atomic ones are not: they do not race."""
+        assert self._step is not None
+        if Effect.ATOMIC in self._step.definition.effects:
+            return None
+        return self._ledgers.get(window.argument)
+
     def _numbers(self, shape: tuple[int, ...], lanes: Array | None) -> Array:
         """The program of each lane of an access, or one number for all."""
         if shape[0] == 1:
@@ -331,7 +342,7 @@ class CheckedMachine(Machine):
     def _read(
         self, window: Window, where: slice | Array, shape: tuple[int, ...], lanes: Array | None
     ) -> Array:
-        ledger = self._ledgers.get(window.argument)
+        ledger = self._ledger(window)
         if ledger is not None:
             conflicts = ledger.note_read(where, self._numbers(shape, lanes))
             self._report_conflicts(window, where, shape, lanes, conflicts)
@@ -345,14 +356,15 @@ class CheckedMachine(Machine):
         shape: tuple[int, ...],
         lanes: Array | None,
     ) -> None:
-        ledger = self._ledgers.get(window.argument)
-        if ledger is None:  # an argument without elements, every lane of which is masked off
-            return
-        programs = self._numbers(shape, lanes)
+        ledger = self._ledger(window)
         unsigned = f"u{window.elements.itemsize}"
         stored = np.ascontiguousarray(encode(values, window.dtype))
         if stored.dtype != window.elements.dtype:
             stored = stored.astype(window.elements.dtype)
+        if ledger is None:
+            window.elements[where] = stored
+            return
+        programs = self._numbers(shape, lanes)
         bits = stored.view(unsigned)
         different = np.asarray(window.elements[where]).view(unsigned) != bits
         conflicts = list(ledger.note_write(where, programs, different))

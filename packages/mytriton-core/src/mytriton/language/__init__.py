@@ -135,18 +135,20 @@ _HOMES = {
 _MODULES = ("extra", "math", "standard", "target_info")
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if not TYPE_CHECKING:  # a checker knows all names, and shall tell what is misspelt
 
-    if name in _MODULES:
-        return import_module(f".{name}", __name__)
-    if name not in __all__:
-        from .pending import missing
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
 
-        raise AttributeError(missing("module 'mytriton.language'", name))
-    value = getattr(import_module(f".{_HOMES.get(name, 'core')}", __name__), name)
-    globals()[name] = value
-    return value
+        if name in _MODULES:
+            return import_module(f".{name}", __name__)
+        if name not in __all__:
+            from .pending import missing
+
+            raise AttributeError(missing("module 'mytriton.language'", name))
+        value = getattr(import_module(f".{_HOMES.get(name, 'core')}", __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from .settled import SETTLED, plain
 
-
 if TYPE_CHECKING:
     #: For type checkers a compile-time parameter is whatever the kernel does with it: an int, a dtype.
     _Anything = Any

@@ -127,7 +127,5 @@ METHODS = (
 
 for _function in METHODS:
     setattr(tensor, _function.__name__, _function)
-tensor.to = _to  # type: ignore[attr-defined]
-tensor.reduce = _reduce  # type: ignore[attr-defined]
-tensor.logical_and = _logical_and  # type: ignore[attr-defined]
-tensor.logical_or = _logical_or  # type: ignore[attr-defined]
+for _named in (_to, _reduce, _logical_and, _logical_or):
+    setattr(tensor, _named.__name__[1:], _named)

@@ -54,7 +54,7 @@ def clz(x: Any) -> tensor:
     while shift < width:
         value = value | (value >> shift)
         shift *= 2
-    return width - _population(value, width)  # type: ignore[no-any-return]
+    return width - _population(value, width)
 
 
 @builtin

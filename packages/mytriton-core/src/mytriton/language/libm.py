@@ -317,14 +317,14 @@ def isnan(x: Any) -> tensor:
 def isinf(x: Any) -> tensor:
     """Whether a float is an infinity (``bool``)."""
     (value,), _ = floats("isinf", x)
-    return abs(value) == _INF  # type: ignore[no-any-return]
+    return abs(value) == _INF
 
 
 @builtin
 def finitef(x: Any) -> tensor:
     """Whether a float is neither NaN nor an infinity (``bool``)."""
     (value,), _ = floats("finitef", x)
-    return abs(value) < _INF  # type: ignore[no-any-return]
+    return abs(value) < _INF
 
 
 @builtin

@@ -43,7 +43,7 @@ def softmax(
         raise OpRuleError(f"softmax needs a block, got {describe(x)}")
     axis = 0 if unwrap(dim) is None else static_int(dim, "dim of softmax")
     powers = exp(x - max(x, axis, keep_dims=True))
-    return powers / sum(powers, axis, keep_dims=True)  # type: ignore[no-any-return]
+    return powers / sum(powers, axis, keep_dims=True)
 
 
 @builtin

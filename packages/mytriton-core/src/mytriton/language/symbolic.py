@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..errors import OpRuleError
 from ..ir.builder import Builder
@@ -24,6 +24,9 @@ from ..ir.types import (
 from .compile_time import PLAIN, unwrap
 from .pending import missing
 
+if TYPE_CHECKING:
+    from . import core as _core
+
 CONTROL_FLOW = (
     "Python control flow over symbolic values is not supported; a value of {ty} is only known when "
     "the kernel runs. When combining comparisons with &, wrap each comparison in parentheses"
@@ -43,12 +46,46 @@ class tensor:
     __hash__ = None  # type: ignore[assignment]  # == is an operation of the language
 
     if TYPE_CHECKING:  # set below, from the tables of operators
-        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = cast(Any, None)
-        __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = cast(Any, None)
-        __mod__ = __rmod__ = __and__ = __rand__ = __or__ = __ror__ = cast(Any, None)
-        __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = cast(Any, None)
-        __rrshift__ = __neg__ = __pos__ = __invert__ = cast(Any, None)
-        __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = cast(Any, None)
+
+        def __add__(self, other: Any) -> tensor: ...
+
+        def __neg__(self) -> tensor: ...
+
+        def __eq__(self, other: object) -> tensor: ...  # type: ignore[override]
+
+        def __ne__(self, other: object) -> tensor: ...  # type: ignore[override]
+
+        __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __add__
+        __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __add__
+        __mod__ = __rmod__ = __and__ = __rand__ = __or__ = __ror__ = __add__
+        __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __add__
+        __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __add__
+        __lt__ = __le__ = __gt__ = __ge__ = __add__
+        __pos__ = __invert__ = __neg__
+
+        # The functions that are methods too (``core.METHODS``), for editors to complete.
+        def exp(self) -> tensor: ...
+
+        abs = ceil = cos = erf = exp2 = floor = log = log2 = exp
+        rsqrt = sigmoid = sin = sqrt = sqrt_rn = exp
+        argmax = _core.argmax
+        argmin = _core.argmin
+        broadcast_to = _core.broadcast_to
+        cast = _core.cast
+        cdiv = _core.cdiv
+        expand_dims = _core.expand_dims
+        max = _core.max
+        min = _core.min
+        permute = _core.permute
+        softmax = _core.softmax
+        store = _core.store
+        sum = _core.sum
+        trans = _core.trans
+        xor_sum = _core.xor_sum
+        to = _core._to
+        reduce = _core._reduce
+        logical_and = _core._logical_and
+        logical_or = _core._logical_or
 
     def __init__(self, expr: Node) -> None:
         self.expr = expr
@@ -79,8 +116,10 @@ class tensor:
 
         return trans(self)
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(missing(f"a value of {self.type}", name))
+    if not TYPE_CHECKING:  # a checker shall tell what is misspelt
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(missing(f"a value of {self.type}", name))
 
     def __repr__(self) -> str:
         return f"<tensor {self.type}>"

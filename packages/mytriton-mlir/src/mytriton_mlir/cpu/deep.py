@@ -29,6 +29,8 @@ Bounds = tuple[Val, Val, Val]
 
 #: Elements in a line of the cache (of four bytes, as most factors have).
 LINE = 16
+#: Lines of the cache that are fetched in one trip of a loop.
+AT_ONCE = 4
 
 
 class Deep:
@@ -73,7 +75,7 @@ class Deep:
         starts = dict(zip((a.id for a in self._carried()), self._outer_starts))
         key = [self._low, self._high, self._step]
         key += [starts[v.id] if v.id in starts else self._source(v) for v in found]
-        return Panels(e, f"v{self.op.results[0].id} {k}", size, groups, key)
+        return Panels(e, f"v{self.op.results[0].id} {k}", size, groups, key, slot.pointer)
 
     def _source(self, value: mt.SSAValue) -> Val:
         e = self.e
@@ -169,23 +171,52 @@ class Deep:
         def fetch(m: Val, n: Val, height: int) -> None:
             along = DEEP * width // columns  # of each row of the left factor, for every tile
             first = e.times(n, e.b.constant(DEEP // columns, "i64")) if columns <= DEEP else n
-            self._ahead(0, (m, height, 1), (first, along, LINE))
+            self._ahead(
+                0, lambda: self._lines(0, (m, height, 1), (first, along, LINE)),
+                ((m, 1), (n, height / columns)), height * width / columns,
+            )  # fmt: skip
             down = DEEP * height // rows
-            first = e.times(m, e.b.constant(max(1, DEEP // rows), "i64"))
-            self._ahead(1, (first, down, 1), (n, width, LINE))
+            second = e.times(m, e.b.constant(max(1, DEEP // rows), "i64"))
+            self._ahead(
+                1, lambda: self._lines(1, (second, down, 1), (n, width, LINE)),
+                ((n, 1), (m, width / rows)), height * width / rows,
+            )  # fmt: skip
 
         return fetch
 
-    def _ahead(self, k: int, rows: tuple[Val, int, int], columns: tuple[Val, int, int]) -> None:
-        """Fetch a part of a factor that is going to be packed."""
+    def _ahead(
+        self, k: int, lines: Callable[[], None], first: Sequence[tuple[Val, float]], part: float
+    ) -> None:
+        """Fetch a part of the next group of a factor: ``lines`` of what is going to be packed, or from
+        ``first`` on a ``part`` of what has been packed before (both counted in rows of the buffer)."""
         if k not in self._panels:
-            self._lines(k, rows, columns)
+            lines()
             return
         self.e.b.either(
             self._panels[k].missing, self.e.b.level,
-            lambda _: self._lines(k, rows, columns),
-            lambda _: self._packed_lines(k, rows, columns),
+            lambda _: lines(), lambda _: self._packed_lines(k, first, part),
         )  # fmt: skip
+
+    def _packed_lines(self, k: int, first: Sequence[tuple[Val, float]], part: float) -> None:
+        e, b = self.e, self.e.b
+        buffer = e.slots[id(self.op), f"factor {k}"]
+        line = 64 * 8 // values.bits_of(buffer.kind)
+        terms = [e.times(at, b.constant(int(n * buffer.pitch), "i64")) for at, n in first]
+        start = e.element(self._following[k], e.total(terms), buffer.kind)
+
+        def some(at: Val) -> None:
+            place = e.element(start, at, buffer.kind)
+            for j in range(AT_ONCE):
+                self._prefetch(e.element(place, b.constant(j * line, "i64"), buffer.kind))
+
+        each(e, max(1, int(part * buffer.pitch)), AT_ONCE * line, some)
+
+    def _prefetch(self, place: Val) -> None:
+        self.e.b.line(
+            self.e.b.level,
+            f'"llvm.intr.prefetch"({place.name}) <{{rw = 0 : i32, hint = 2 : i32, '
+            "cache = 1 : i32}> : (!llvm.ptr) -> ()",
+        )
 
     def _lines(self, k: int, rows: tuple[Val, int, int], columns: tuple[Val, int, int]) -> None:
         """Fetch some rows (first, how many, step) and columns of a factor."""
@@ -194,44 +225,16 @@ class Deep:
         if load is None:
             return
 
-        ptr = load.operands[0]
-        assert ptr is not None
-
-        def place() -> Val | None:
-            found = split(e, ptr, (0, 1), 0)
-            if found is None or found.base is None:
-                return None
-            kind = values.in_memory(mt.scalar_of(load.results[0].ty))
-            return e.element(found.base, e.total(found.terms), kind)
-
-        self._fetch(mt.shape_of(ptr.ty), place, rows, columns)
-
-    def _packed_lines(
-        self, k: int, rows: tuple[Val, int, int], columns: tuple[Val, int, int]
-    ) -> None:
-        """The same of the next group of a factor that has been packed before."""
-        e = self.e
-        buffer = replace(e.slots[id(self.op), f"factor {k}"], pointer=self._following[k])
-        self._fetch(buffer.shape, lambda: e.slot(buffer, (0, 1), 0)[0], rows, columns)
-
-    def _fetch(
-        self, shape: tuple[int, ...], place: Callable[[], Val | None],
-        rows: tuple[Val, int, int], columns: tuple[Val, int, int],
-    ) -> None:  # fmt: skip
-        e, b = self.e, self.e.b
-
         def line(i: Val, j: Val) -> None:
-            tile = e.tile
+            tile, ptr = e.tile, load.operands[0]
+            assert ptr is not None
             row, column = e.total([rows[0], i]), e.total([columns[0], j])
-            e.tile = Tile(shape=shape, positions={0: row, 1: column})
-            found = place()
+            e.tile = Tile(shape=mt.shape_of(ptr.ty), positions={0: row, 1: column})
+            found = split(e, ptr, (0, 1), 0)
             e.tile = tile
-            if found is not None:
-                b.line(
-                    b.level,
-                    f'"llvm.intr.prefetch"({found.name}) <{{rw = 0 : i32, hint = 2 : i32, '
-                    "cache = 1 : i32}> : (!llvm.ptr) -> ()",
-                )
+            if found is not None and found.base is not None:
+                kind = values.in_memory(mt.scalar_of(load.results[0].ty))
+                self._prefetch(e.element(found.base, e.total(found.terms), kind))
 
         each(e, rows[1], rows[2], lambda i: each(e, columns[1], columns[2], lambda j: line(i, j)))
 

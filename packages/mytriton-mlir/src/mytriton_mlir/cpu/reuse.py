@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 #: Bytes of packed factors, for each of the two: a good part of a last-level cache.
-AREA = 8 << 20
-#: Entries of a table.
-ENTRIES = 64
-#: Words of a table before its entries: how many there are, groups of trips of each, random state.
-_COUNT, _GROUPS, _STATE, _HEAD = range(4)
+AREA = 12 << 20
+#: Entries of a table, one of them for what is not kept.
+ENTRIES = 63
+#: A panel that has not been used while so many times all the others might have been is free.
+ROUNDS = 4
+#: Words of a table before its entries: how many there are, groups of trips of each, programs so far.
+_COUNT, _GROUPS, _TIME, _HEAD = range(4)
 
 
 def sources(e: Emitter, loop: mt.SSAForRange, operand: mt.SSAOperand) -> list[mt.SSAValue] | None:
@@ -101,35 +103,34 @@ def when(e: Emitter, condition: Val, body: Callable[[], None]) -> None:
 
 class Panels:
     """The table of one factor: found or made at the current level, before a loop. ``size``: bytes of a
-    group of trips; ``groups``: how many of those the loop has; ``key``: what must be the same."""
+    group of trips; ``groups``: how many of those the loop has; ``key``: what must be the same;
+    ``aside``: where a group goes that is not kept."""
 
-    def __init__(self, e: Emitter, name: str, size: int, groups: Val, key: Sequence[Val]) -> None:
+    def __init__(
+        self, e: Emitter, name: str, size: int, groups: Val, key: Sequence[Val], aside: Val
+    ) -> None:
         self.e, self.b = e, e.b
         self._level = e.b.level
         #: What is the same for all programs need not be compared.
         words = [self._word(val) for val in key if val.level is not e.b.root]
         words = list({word.name: word for word in words}.values())
-        self._width = max(1, len(words))
-        self._table = e.scratch(8 * (_HEAD + ENTRIES * self._width), f"table of {name}")
-        area = e.scratch(AREA, f"panels of {name}")
-        for word in (_COUNT, _GROUPS, _STATE):
+        self._width = 1 + len(words)
+        self._table = e.scratch(8 * (_HEAD + (ENTRIES + 1) * self._width), f"table of {name}")
+        for word in (_COUNT, _GROUPS, _TIME):
             self._put(self._number(0), self._number(word), e.b.root)
-        self.missing, place = self._find(words, size, groups)
-        self._base = self._at(area, place)
+        self._find(words, size, groups, e.scratch(AREA, f"panels of {name}"), aside)
 
     # ------------------------------------------------------------------ the table
 
     def _number(self, value: int) -> Val:
         return self.b.constant(value, "i64")
 
-    def _at(self, base: Val, offset: Val, kind: str = "i8") -> Val:
-        return self.e.element(base, offset, kind)
-
     def _get(self, index: Val, level: Level) -> Val:
-        return self.e.load_at(self._at(self._table, index, "i64"), "i64", 0, level, aligned=True)
+        place = self.e.element(self._table, index, "i64")
+        return self.e.load_at(place, "i64", 0, level, aligned=True)
 
     def _put(self, val: Val, index: Val, level: Level) -> None:
-        place = self._at(self._table, index, "i64")
+        place = self.e.element(self._table, index, "i64")
         text = f"llvm.store {val.name}, {place.name} {{alignment = 8 : i64}} : i64, !llvm.ptr"
         self.b.line(level, text)
 
@@ -142,56 +143,68 @@ class Panels:
             val = self.b.cast("arith.bitcast", val, f"i{values.bits_of(val.kind)}")
         return self.b.cast("arith.extui", val, "i64")
 
-    def _find(self, words: Sequence[Val], size: int, groups: Val) -> tuple[Val, Val]:
-        """Whether the panel is missing, and where in the area it is or goes, in bytes."""
+    def _find(
+        self, words: Sequence[Val], size: int, groups: Val, area: Val, aside: Val
+    ) -> None:
+        """Look for the panel, and say where it is or goes."""
         b, level, number = self.b, self._level, self._number
         zero, one = number(0), number(1)
         whole = b.binary("arith.muli", groups, number(size))
-        slots = b.binary("arith.minui", b.binary("arith.divui", number(AREA), whole), number(ENTRIES))
-        #: Bytes from group to group: one after the other where the whole panel fits.
-        fits = b.compare("arith.cmpi", "ugt", slots, zero)
-        self.stride = b.select(fits, number(size), zero)
+        slots = b.binary("arith.divui", number(AREA), whole)
+        slots = b.binary("arith.minui", slots, number(ENTRIES))
+        now = b.binary("arith.addi", self._get(number(_TIME), level), one)
         same = b.compare("arith.cmpi", "eq", self._get(number(_GROUPS), level), groups)
         count = b.select(same, self._get(number(_COUNT), level), zero)
-        found = self._search(words, count)
-        missing = b.compare("arith.cmpi", "slt", found, zero)
-        # A full table: programs may come back to each of its entries as soon as to any other.
-        state = b.binary("arith.muli", self._get(number(_STATE), level), number(6364136223846793005))
-        state = b.binary("arith.addi", state, number(1442695040888963407))
-        pick = b.binary("arith.shrui", state, number(33))
-        pick = b.binary("arith.remui", pick, b.binary("arith.maxui", slots, one))
+        found, oldest, when_used = self._search(words, count, now)
+        #: Whether the factor has to be packed.
+        self.missing = b.compare("arith.cmpi", "slt", found, zero)
+        # Programs come back to panels in turn: one that has not been used for some rounds is free,
+        # one that has been is left alone, even if there is no room for another.
+        age = b.binary("arith.subi", now, when_used)
+        rounds = b.binary("arith.muli", count, number(ROUNDS))
+        free = b.compare("arith.cmpi", "ugt", age, rounds)
         room = b.compare("arith.cmpi", "ult", count, slots)
-        place = b.select(missing, b.select(room, count, pick), found)
-        grown = b.select(b.binary("arith.andi", missing, room), b.binary("arith.addi", count, one), count)
-        self._put(grown, number(_COUNT), level)
+        kept = b.binary("arith.ori", free, room)
+        place = b.select(self.missing, b.select(free, oldest, count), found)
+        taken = b.binary("arith.ori", kept, b.compare("arith.cmpi", "sge", found, zero))
+        used = b.binary("arith.maxui", count, b.binary("arith.addi", place, one))
+        self._put(b.select(taken, used, count), number(_COUNT), level)
         self._put(groups, number(_GROUPS), level)
-        self._put(state, number(_STATE), level)
-        for k, word in enumerate(words):
-            self._put(word, self._entry(place, k), level)
-        return missing, b.binary("arith.muli", place, whole)
+        self._put(now, number(_TIME), level)
+        for k, word in enumerate([now, *words]):
+            # What is not kept goes to an entry past the others.
+            self._put(word, self._entry(b.select(taken, place, count), k), level)
+        own = self.e.element(area, b.binary("arith.muli", place, whole), "i8")
+        self._base = b.select(taken, own, aside)
+        self._stride = b.select(taken, number(size), zero)
 
     def _entry(self, index: Val, k: int) -> Val:
         first = self.b.binary("arith.muli", index, self._number(self._width))
         return self.b.binary("arith.addi", first, self._number(_HEAD + k))
 
-    def _search(self, words: Sequence[Val], count: Val) -> Val:
-        """The entry with these words, or -1."""
+    def _search(self, words: Sequence[Val], count: Val, now: Val) -> tuple[Val, Val, Val]:
+        """The entry with these words, or -1; and the one that has not been used for longest, with
+        when that was."""
         b, outer = self.b, self._level
         body = b.push()
-        index, before = Val(b.name("i"), "i64", 0, body), Val(b.name("a"), "i64", 0, body)
+        index = Val(b.name("i"), "i64", 0, body)
+        before, oldest, least = (Val(b.name("a"), "i64", 0, body) for _ in range(3))
         equal: Val = b.constant(True, "i1")
         for k, word in enumerate(words):
-            one = b.compare("arith.cmpi", "eq", self._get(self._entry(index, k), body), word)
+            one = b.compare("arith.cmpi", "eq", self._get(self._entry(index, 1 + k), body), word)
             equal = one if k == 0 else b.binary("arith.andi", equal, one)
-        found = b.select(equal, index, before)
+        used = self._get(self._entry(index, 0), body)
+        older = b.compare("arith.cmpi", "ult", used, least)
+        yields = [b.select(equal, index, before), b.select(older, index, oldest), b.select(older, used, least)]
         b.pop()
         bounds = (self._number(0), count, self._number(1))
-        carried = [(before.name, self._number(-1))]
-        return b.loop(outer, index.name, bounds, carried, body, [found])[0]
+        starts = zip((before, oldest, least), (self._number(-1), self._number(0), now))
+        carried = [(name.name, start) for name, start in starts]
+        found, first, time = b.loop(outer, index.name, bounds, carried, body, yields)
+        return found, first, time
 
     # ------------------------------------------------------------------ its panels
 
     def group(self, index: Val) -> Val:
         """Where a group of trips is packed."""
-        return self._at(self._base, self.b.binary("arith.muli", index, self.stride))
-
+        return self.e.element(self._base, self.b.binary("arith.muli", index, self._stride), "i8")

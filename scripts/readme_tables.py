@@ -30,7 +30,10 @@ def groups() -> dict[str, list[str]]:
         "reductions, `tl.reduce`": reductions,
         "`for`, `if`, `while`, early `return`": [operations[n] for n in ("for", "if", "while")],
         "`tl.dot`, `tl.trans`": [operations["dot"], operations["trans"]],
-        "`device_print`, `device_assert`": [operations["device_print"], operations["device_assert"]],
+        "`device_print`, `device_assert`": [
+            operations["device_print"],
+            operations["device_assert"],
+        ],
         "blocks of rank 2 and 3": ["rank.2", "rank.3"],
         "all 15 dtypes": [f"dtype.{name}" for name in SCALAR_NAMES],
         "addresses off the element size": ["memory.unaligned"],

@@ -65,7 +65,10 @@ def probe(tmp_path):
 
 
 METHODS = [name for name in vars(tl.load.__globals__["tensor"]) if not name.startswith("_")]
-BODY = ["v = tl.load(x + tl.arange(0, BLOCK))", *(f"v.{name}" for name in METHODS if name != "expr")]
+BODY = [
+    "v = tl.load(x + tl.arange(0, BLOCK))",
+    *(f"v.{name}" for name in METHODS if name != "expr"),
+]
 
 
 @needs("mypy")

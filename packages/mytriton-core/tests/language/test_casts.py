@@ -62,17 +62,6 @@ def test_a_rounding_may_be_named_where_the_type_stays(rounding, evaluate):
     np.testing.assert_array_equal(got, x)
 
 
-def test_a_dtype_makes_a_typed_number(evaluate):
-    for expression, ty, value in [
-        ("tl.float32(-float('inf'))", "f32", -np.inf),
-        ("tl.int64(3)", "i64", 3),
-        ("tl.float16(n)", "f16", 7),
-    ]:
-        got, found = evaluate(expression, n=7)
-        assert found == ty
-        assert got == value
-
-
 def test_rounding_toward_zero_to_bf16_drops_bits(evaluate):
     x = np.concatenate([RNG.normal(size=60), [np.inf, -np.inf, 3.4e38, 0.0]]).astype(np.float32)
     want = (x.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
@@ -173,6 +162,7 @@ def test_scalars_and_literals_convert(evaluate):
         ("p.to(tl.int64)", "casts of pointers are not supported yet, got ptr<f32>"),
         ("n.to('float32')", "the dtype must be a dtype such as tl.float32, got 'float32'"),
         ("n.to(float)", "the dtype must be a dtype such as tl.float32"),
+        ("tl.float32(n)", "tl.float32 is a dtype, not a function; convert with tl.cast(x, tl.float32)"),
         ("n.to(n)", "the dtype must be a dtype such as tl.float32, got i32"),
     ],
 )

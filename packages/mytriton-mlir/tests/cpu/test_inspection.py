@@ -1,6 +1,8 @@
 """What ``kernel.inspect`` shows of ``mlir-cpu``: lines of MLIR, LLVM IR and assembly by source line."""
 
 import re
+import runpy
+from pathlib import Path
 
 import pytest
 
@@ -131,3 +133,15 @@ def test_nothing_is_traced_until_somebody_looks(monkeypatch):
     source = softmax.lower_for("mlir-cpu", {"x": "f32[9]", "out": "f32[9]", "cols": 9, "BLOCK": 16})
     with pytest.raises(AssertionError, match="traced"):
         len(source.resources["spans"])
+
+
+def test_a_page_of_the_quickstart_is_small():
+    path = Path(__file__).parents[4] / "examples" / "quickstart.py"
+    if not path.exists():
+        pytest.skip("runs from a checkout")
+    kernels = runpy.run_path(str(path))
+    found = kernels["softmax_kernel"].inspect(
+        "f32[64,700]", "f32[64,700]", 700, BLOCK=1024, backend="mlir-cpu"
+    )
+    assert [stage.name for stage in found][-3:] == ["mlir", "llir", "asm"]
+    assert len(found.html()) < 1_000_000

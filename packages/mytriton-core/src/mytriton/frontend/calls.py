@@ -19,7 +19,7 @@ from ..runtime.interface import KernelInterface
 from .dependencies import Opaque, function_fingerprint
 from .inline import inline
 from .literals import OPERAND_FUNCTIONS, operands, plain
-from .merge import leaves
+from .merge import dtype_name, leaves
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -105,8 +105,9 @@ def call(
         return _run(tracer, node, function, args, kwargs)
     if isinstance(function, types.FunctionType):
         return _macro(tracer, node, function, args, kwargs)
-    if isinstance(function, ScalarType) and len(args) == 1 and not kwargs:
-        return core.cast(args[0], function)  # tl.float32(0.0) is a typed number
+    if isinstance(function, ScalarType):
+        ty = dtype_name(function)
+        raise tracer.error(f"{ty} is a dtype, not a function; convert with tl.cast(x, {ty})", node)
     if not callable(function):
         raise tracer.error(f"{function!r} is not callable", node)
     if not isinstance(function, type) and not _stateless(function):

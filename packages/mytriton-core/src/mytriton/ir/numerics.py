@@ -90,7 +90,8 @@ def _f8_bits(values: Array, ty: ScalarType) -> Array:
     code = np.where(wide > grid[-1], len(finite), code)
     code = np.where(code >= len(finite), 0x7C if ty == F8E5 else 0x7F, code)
     code = np.where(np.isnan(wide), 0x7F, code)
-    return (code | np.where(np.signbit(values), 0x80, 0)).astype(np.uint8)
+    bits: Array = (code | np.where(np.signbit(values), 0x80, 0)).astype(np.uint8)
+    return bits
 
 
 def decode(stored: Array, ty: ScalarType) -> Array:
@@ -157,11 +158,9 @@ def round_constant(value: bool | int | float, ty: ScalarType) -> bool | int | fl
     number = float(value)
     if ty == F64 or not math.isfinite(number):
         return number
-    if ty == BF16:
+    if ty == BF16 or ty in STORAGE_ONLY:
         with np.errstate(all="ignore"):
-            return float(convert(np.array(number), F64, BF16))
-    if ty in STORAGE_ONLY:
-        return float(convert(np.array([number]), F64, ty)[0])
+            return float(convert(np.array([number]), F64, ty)[0])
     layout = "<e" if ty == F16 else "<f"
     try:
         return float(struct.unpack(layout, struct.pack(layout, number))[0])

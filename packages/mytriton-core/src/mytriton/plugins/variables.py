@@ -20,6 +20,7 @@ VARIABLES: dict[str, str] = {
     "MYTRITON_OPT_LEVEL": "0 or 1 (default): optimisation of SSA; read at each launch",
     "MYTRITON_PLUGIN_AUTOLOAD": "0 loads no plugin that is found through entry points",
     "MYTRITON_PRINT_AUTOTUNING": "1 prints what autotuners choose, and why not the others",
+    "MYTRITON_REQUIRE_BROWSER": "1 makes tests that need Chromium fail instead of skip (tests)",
     "MYTRITON_REQUIRE_DEVICE": "1 makes tests that need a device fail instead of skip (tests)",
     "MYTRITON_REQUIRE_TORCH": "1 makes tests that need PyTorch fail instead of skip (tests)",
     "MYTRITON_SANITIZE": "1 runs launches on the checked interpreter, nan finds NaNs too, bounds finds "

@@ -421,6 +421,10 @@ class Emitter(Scratch):
                 item = self.makers.get(value.id)
                 if not mt.shape_of(value.ty) or item is None:
                     continue
+                if isinstance(item, mt.SSAForRange) and value in item.carried_args:
+                    k = item.carried_args.index(value)
+                    pending += [item.carried_inputs[k], item.yields[k]]
+                    continue
                 found = item.opcode == "load" or value not in item.results
                 pending.extend(item.inputs)
             self._loaded[ptr.id] = found  # type: ignore[union-attr]

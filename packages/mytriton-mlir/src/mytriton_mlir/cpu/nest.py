@@ -78,8 +78,9 @@ class Nest:
         # Two registers a value: independent work for the latencies, and few enough values live.
         # Sums alone need little but latency hidden.
         lanes = native * (4 if self.sums and len(self.group.roots) == len(self.sums) else 2)
-        if all(root.slot.startswith("factor") for root in self.group.roots):
-            lanes = native * 8  # a short row is one strip
+        factors = all(root.slot.startswith("factor") for root in self.group.roots)
+        if factors:
+            lanes = target.vector_bits // 4  # a short row is one strip
         axes = [d for d, n in enumerate(shape) if n > 1]
         if self._turns(native):
             return
@@ -88,7 +89,8 @@ class Nest:
         tile.width = min(lanes, 1 << (extent.bit_length() - 1))
         others = [d for d in axes if d != tile.axis]
         self.order = [*others, tile.axis]
-        if extent == tile.width and others and not self.fused and not self.sums:
+        whole = extent == tile.width or (factors and extent % tile.width == 0)
+        if whole and others and not self.fused and not self.sums:
             # Where lanes are is found once for all rows.
             self.order = [tile.axis, *others]
         if self.fused and others and not self.sums:

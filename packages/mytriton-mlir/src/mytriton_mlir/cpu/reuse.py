@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 #: Bytes of packed factors, for each of the two: a good part of a last-level cache.
 AREA = 12 << 20
-#: Entries of a table, one of them for what is not kept.
-ENTRIES = 63
+#: Entries of a table.
+ENTRIES = 64
 #: A panel that has not been used while so many times all the others might have been is free.
-ROUNDS = 4
-#: Words of a table before its entries: how many there are, groups of trips of each, programs so far.
-_COUNT, _GROUPS, _TIME, _HEAD = range(4)
+ROUNDS = 3
+#: Words of a table before its entries: how many there are, groups of trips of each, how often another
+#: was used than before, and which was last.
+_COUNT, _GROUPS, _TIME, _LAST, _HEAD = range(5)
 
 
 def sources(e: Emitter, loop: mt.SSAForRange, operand: mt.SSAOperand) -> list[mt.SSAValue] | None:
@@ -104,7 +105,7 @@ def when(e: Emitter, condition: Val, body: Callable[[], None]) -> None:
 class Panels:
     """The table of one factor: found or made at the current level, before a loop. ``size``: bytes of a
     group of trips; ``groups``: how many of those the loop has; ``key``: what must be the same;
-    ``aside``: where a group goes that is not kept."""
+    ``aside``: where groups go, one after another, when a whole panel would not fit."""
 
     def __init__(
         self, e: Emitter, name: str, size: int, groups: Val, key: Sequence[Val], aside: Val
@@ -115,8 +116,8 @@ class Panels:
         words = [self._word(val) for val in key if val.level is not e.b.root]
         words = list({word.name: word for word in words}.values())
         self._width = 1 + len(words)
-        self._table = e.scratch(8 * (_HEAD + (ENTRIES + 1) * self._width), f"table of {name}")
-        for word in (_COUNT, _GROUPS, _TIME):
+        self._table = e.scratch(8 * (_HEAD + ENTRIES * self._width), f"table of {name}")
+        for word in range(_HEAD):
             self._put(self._number(0), self._number(word), e.b.root)
         self._find(words, size, groups, e.scratch(AREA, f"panels of {name}"), aside)
 
@@ -143,40 +144,42 @@ class Panels:
             val = self.b.cast("arith.bitcast", val, f"i{values.bits_of(val.kind)}")
         return self.b.cast("arith.extui", val, "i64")
 
-    def _find(
-        self, words: Sequence[Val], size: int, groups: Val, area: Val, aside: Val
-    ) -> None:
+    def _find(self, words: Sequence[Val], size: int, groups: Val, area: Val, aside: Val) -> None:
         """Look for the panel, and say where it is or goes."""
         b, level, number = self.b, self._level, self._number
         zero, one = number(0), number(1)
         whole = b.binary("arith.muli", groups, number(size))
         slots = b.binary("arith.divui", number(AREA), whole)
         slots = b.binary("arith.minui", slots, number(ENTRIES))
-        now = b.binary("arith.addi", self._get(number(_TIME), level), one)
+        fits = b.compare("arith.cmpi", "ugt", slots, zero)
+        before = self._get(number(_TIME), level)
         same = b.compare("arith.cmpi", "eq", self._get(number(_GROUPS), level), groups)
         count = b.select(same, self._get(number(_COUNT), level), zero)
-        found, oldest, when_used = self._search(words, count, now)
+        found, oldest, used = self._search(words, count, before)
         #: Whether the factor has to be packed.
         self.missing = b.compare("arith.cmpi", "slt", found, zero)
-        # Programs come back to panels in turn: one that has not been used for some rounds is free,
-        # one that has been is left alone, even if there is no room for another.
-        age = b.binary("arith.subi", now, when_used)
-        rounds = b.binary("arith.muli", count, number(ROUNDS))
-        free = b.compare("arith.cmpi", "ugt", age, rounds)
+        # Programs come back to panels in turn. When there is no more room, one that was not used while
+        # all the others might have been several times is free; otherwise the last makes way, so that
+        # the rest is there when its turn comes.
+        age = b.binary("arith.subi", before, used)
+        free = b.compare("arith.cmpi", "ugt", age, b.binary("arith.muli", count, number(ROUNDS)))
         room = b.compare("arith.cmpi", "ult", count, slots)
-        kept = b.binary("arith.ori", free, room)
-        place = b.select(self.missing, b.select(free, oldest, count), found)
-        taken = b.binary("arith.ori", kept, b.compare("arith.cmpi", "sge", found, zero))
-        used = b.binary("arith.maxui", count, b.binary("arith.addi", place, one))
-        self._put(b.select(taken, used, count), number(_COUNT), level)
-        self._put(groups, number(_GROUPS), level)
-        self._put(now, number(_TIME), level)
+        last = b.select(fits, b.binary("arith.subi", slots, one), zero)
+        place = b.select(room, count, b.select(free, oldest, last))
+        place = b.select(self.missing, place, found)
+        # Time passes when another panel is used than before.
+        again = b.compare("arith.cmpi", "eq", place, self._get(number(_LAST), level))
+        again = b.select(self.missing, b.constant(False, "i1"), again)
+        now = b.select(again, before, b.binary("arith.addi", before, one))
+        grown = b.binary("arith.maxui", count, b.binary("arith.addi", place, one))
+        state = (b.select(fits, grown, zero), groups, now, place)
+        for number_, val in zip((_COUNT, _GROUPS, _TIME, _LAST), state):
+            self._put(val, number(number_), level)
         for k, word in enumerate([now, *words]):
-            # What is not kept goes to an entry past the others.
-            self._put(word, self._entry(b.select(taken, place, count), k), level)
+            self._put(word, self._entry(place, k), level)
         own = self.e.element(area, b.binary("arith.muli", place, whole), "i8")
-        self._base = b.select(taken, own, aside)
-        self._stride = b.select(taken, number(size), zero)
+        self._base = b.select(fits, own, aside)
+        self._stride = b.select(fits, number(size), zero)
 
     def _entry(self, index: Val, k: int) -> Val:
         first = self.b.binary("arith.muli", index, self._number(self._width))
@@ -195,7 +198,11 @@ class Panels:
             equal = one if k == 0 else b.binary("arith.andi", equal, one)
         used = self._get(self._entry(index, 0), body)
         older = b.compare("arith.cmpi", "ult", used, least)
-        yields = [b.select(equal, index, before), b.select(older, index, oldest), b.select(older, used, least)]
+        yields = [
+            b.select(equal, index, before),
+            b.select(older, index, oldest),
+            b.select(older, used, least),
+        ]
         b.pop()
         bounds = (self._number(0), count, self._number(1))
         starts = zip((before, oldest, least), (self._number(-1), self._number(0), now))

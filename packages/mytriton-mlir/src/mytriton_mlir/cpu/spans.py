@@ -108,8 +108,11 @@ class _Tracer(Emitter):
     def _item(self, step: Step) -> mt.SSAItem | None:
         """What a step is about: the loops round a group are for the first thing it does."""
         if isinstance(step, Group):
-            return next(filter(None, map(self._about, step.roots)), None)
-        return step.item if isinstance(step, (Loop, Branch, While)) else step
+            found = (self._about(root) for root in step.roots)
+            return next((item for item in found if item is not None), None)
+        if isinstance(step, (Loop, Branch, While)):
+            return step.item
+        return step
 
 
 def spans_of(function: mt.SSAFunction, target: Target, text: str) -> dict[int, mt.Span]:

@@ -13,7 +13,7 @@ import mytriton.plugin_api as mt
 
 from .builder import Builder, Val
 from .plan import Group
-from .tile import vector_axis
+from .tile import AxisMap, dropped, trailing, vector_axis
 from .visit import visit
 
 if TYPE_CHECKING:
@@ -38,12 +38,32 @@ def other_axis(e: Emitter, group: Group) -> int | None:
         form = e.affine.of(item.operands[0])
         if form is None:
             return None
-        for stride, axis in zip(form.strides, amap):
-            if stride == 1 and axis is not None:
-                found.add(axis)
+        found |= _unit_axes(e, item.operands[0], amap)
     if len(found) != 1 or last in found:
         return None
     return found.pop()
+
+
+def _unit_axes(e: Emitter, operand: mt.SSAOperand, amap: AxisMap) -> set[int]:
+    """Axes along which some term of a sum of addresses and offsets rises by one element."""
+    assert operand is not None
+    found: set[int] = set()
+    if (form := e.affine.of(operand)) is not None:
+        found = {axis for s, axis in zip(form.strides, amap) if s == 1 and axis is not None}
+        root = form.root
+        if isinstance(root, mt.SSAValue) and mt.shape_of(root.ty) and root != operand:
+            found |= _unit_axes(e, root, trailing(amap, mt.shape_of(root.ty)))
+        return found
+    item = e.makers.get(operand.id) if isinstance(operand, mt.SSAValue) else None
+    if not isinstance(item, mt.SSAOp) or operand not in item.results:
+        return found
+    if item.opcode in ("add", "addptr", "broadcast"):
+        for term in item.operands:
+            if term is not None:
+                found |= _unit_axes(e, term, trailing(amap, mt.shape_of(term.ty)))
+    elif item.opcode == "expand_dims":
+        found |= _unit_axes(e, item.operands[0], dropped(amap, item.attrs["axis"]))
+    return found
 
 
 def square(b: Builder, rows: Sequence[Val]) -> list[Val]:

@@ -31,6 +31,8 @@ def signature(value: Any) -> str:
     except (TypeError, ValueError):
         return ""
     text = re.sub(r" at 0x[0-9a-f]+", "", text)
+    # "](" would be a link.
+    text = text.replace("](", "] (")
     return re.sub(r"'([\w.\[\], |]+)'", r"\1", text)
 
 

@@ -142,6 +142,30 @@ def test_idle_programs_read_no_memory(execute):
     assert out.tolist() == [10**6, 0, 10**6]
 
 
+@pytest.mark.parametrize("sanitize", [False, True])
+def test_a_while_moves_a_pointer_to_another_argument(execute, sanitize):
+    # From the second trip on some programs' pointers are in x while others' are still in out.
+    text = f"""{HEAD}{PID}  %10, %11 = while 0:i32, out : i32, ptr<i32> {{
+    args(%4: i32, %5: ptr<i32>)
+    %6 = cmp_lt %4, %3 : bool
+    yield %6
+  }} {{
+    args(%7: i32, %8: ptr<i32>)
+    %9 = add %7, 1 : i32
+    yield %9, x
+  }}
+  %12 = add %0, 4 : i32
+  %13 = addptr %11, %12 : ptr<i32>
+  store %13, %10, none
+}}
+"""
+    x = np.array([0, 1, 3, 2, -1, -1, -1, -1], np.int32)
+    out = np.full(8, -1, np.int32)
+    execute(text, out, x, 0, grid=(4,), sanitize=sanitize)
+    assert out.tolist() == [-1, -1, -1, -1, 0, -1, -1, -1]
+    assert x.tolist() == [0, 1, 3, 2, -1, 1, 3, 2]
+
+
 def test_a_while_around_a_branch_around_a_for(execute):
     text = f"""{HEAD}{PID}  %20, %21 = while 0:i32, 0:i32 : i32, i32 {{
     args(%4: i32, %5: i32)

@@ -162,7 +162,10 @@ def test_scalars_and_literals_convert(evaluate):
         ("p.to(tl.int64)", "casts of pointers are not supported yet, got ptr<f32>"),
         ("n.to('float32')", "the dtype must be a dtype such as tl.float32, got 'float32'"),
         ("n.to(float)", "the dtype must be a dtype such as tl.float32"),
-        ("tl.float32(n)", "tl.float32 is a dtype, not a function; convert with tl.cast(x, tl.float32)"),
+        (
+            "tl.float32(n)",
+            "tl.float32 is a dtype, not a function; convert with tl.cast(x, tl.float32)",
+        ),
         ("n.to(n)", "the dtype must be a dtype such as tl.float32, got i32"),
     ],
 )

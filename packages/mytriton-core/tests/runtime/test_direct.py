@@ -232,6 +232,20 @@ def test_an_artifact_may_refuse(quick: Backend) -> None:
     assert len(artifact.launches) == 10
 
 
+@pytest.mark.parametrize(("value", "one"), [(1, True), (7, False), (0, False)])
+def test_variants_for_the_value_one_say_so(quick: Backend, value: int, one: bool) -> None:
+    quick.specialise = ("equal1",)
+    selection.register_backend("quick", quick, replace=True)
+    _, _, plan = offered(quick, X, OUT, value)
+    told = {p.name: p.one for p in plan.parameters}
+    assert (told["n"], told["x"], told["factor"], told["BLOCK"]) == (one, None, None, None)
+
+
+def test_who_does_not_ask_is_not_told(quick: Backend) -> None:
+    _, _, plan = offered(quick, X, OUT, 1)
+    assert all(p.one is None for p in plan.parameters)
+
+
 def test_variants_that_depend_on_values_are_not_offered(quick: Backend) -> None:
     quick.specialise = ("align16",)
     selection.register_backend("quick", quick, replace=True)

@@ -57,6 +57,7 @@ def grid_kernel(out, A: tl.constexpr, B: tl.constexpr):
 def fresh():
     kernels = (
         add_kernel, scaled_kernel, copy_kernel, grid_kernel, checked_kernel, biased_kernel,
+        strided_kernel,
     )  # fmt: skip
     yield
     for kernel in kernels:
@@ -204,6 +205,31 @@ def test_values_of_the_same_kind_are_no_other_variant(python):
         assert count == 0
         np.testing.assert_array_equal(out[:n], x[shift : shift + n] * np.float32(2 * factor))
         assert (out[n:] == 7).all()
+
+
+@triton.jit
+def strided_kernel(x, out, rows, sx, so, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    row = tl.program_id(0)
+    tl.store(out + row * BLOCK + offs * so, tl.load(x + row * BLOCK * sx + offs * sx))
+
+
+def test_code_for_a_stride_of_one_is_for_no_other(python):
+    """The backend compiles for strides that are 1: such code must not run with others."""
+    x, out = data(8 * 64 * 4), np.zeros(8 * 64, "f4")
+
+    def launch(sx, so=1):
+        strided_kernel[(8,)](x, out, 8, sx, so, BLOCK=64)
+
+    for sx in (1, 3, 1, 2, 4, 1):
+        warm(lambda: launch(sx))
+        out[:] = 0
+        assert python.during(lambda: launch(sx)) == 0
+        np.testing.assert_array_equal(out, x[: 8 * 64 * sx : sx])
+    other = np.zeros(8 * 64 * 2, "f4")
+    strided_kernel[(1,)](x, other, 8, 1, 2, BLOCK=64)
+    np.testing.assert_array_equal(other[:128:2], x[:64])
+    assert not other[1::2].any()
 
 
 def test_numbers_of_numpy_and_beyond_64_bits(python):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..ir import ops as _ops  # noqa: F401  (registers the operations)
 from ..ir.features import UNALIGNED
-from ..ir.registry import all_ops
+from ..ir.registry import OpDef, all_ops, lookup
 from ..ir.types import SCALAR_NAMES
 from ..ir.values import SSAFunction
 from ..plugins.strict import SANITIZE, variable
@@ -16,34 +16,39 @@ from ..plugins.types import BackendInfo, Capability, LaunchSpec, Source
 
 #: Operations without a NumPy meaning that the machine executes itself.
 STRUCTURED = frozenset({"for", "if", "while", "reduce"})
+#: Features that are not of operations.
+_FIXED = dict.fromkeys([
+    *(f"dtype.{n}" for n in SCALAR_NAMES), *(f"rank.{n}" for n in range(9)),
+    *(f"grid.axis{n}" for n in range(3)), UNALIGNED, "sanitize.full", "sanitize.bounds",
+])  # fmt: skip
 
 
 class RegistryCapabilities(Mapping[str, Capability]):
     """Capabilities read from the op registry when asked: an operation that a plugin registers
     later is supported from then on, because its declaration says what it means."""
 
-    def _fixed(self) -> Iterator[str]:
-        yield from (f"dtype.{n}" for n in SCALAR_NAMES)
-        yield from (f"rank.{n}" for n in range(9))
-        yield from (f"grid.axis{n}" for n in range(3))
-        yield UNALIGNED
-        yield from ("sanitize.full", "sanitize.bounds")
-
     def _operations(self) -> Iterator[str]:
-        for op in all_ops():
-            if op.numpy is not None or op.name in STRUCTURED:
-                yield op.feature_id
+        return (op.feature_id for op in all_ops() if _runs(op))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys([*self._fixed(), *self._operations()]))
+        return iter(dict.fromkeys([*_FIXED, *self._operations()]))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __getitem__(self, feature: str) -> Capability:
-        if any(feature == known for known in self):
+        op = lookup(feature.removeprefix("op."))
+        if (
+            feature in _FIXED
+            or (op is not None and op.feature_id == feature and _runs(op))
+            or feature in self._operations()
+        ):
             return _YES
         raise KeyError(feature)
+
+
+def _runs(op: OpDef) -> bool:
+    return op.numpy is not None or op.name in STRUCTURED
 
 
 _YES = Capability("yes")

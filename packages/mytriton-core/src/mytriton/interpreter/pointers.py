@@ -95,7 +95,8 @@ def choose(condition: Array, new: Any, old: Any) -> Any:
         rank = new.array.ndim - 1
         flags = align(condition, rank)
         base: int | Array = new.base
-        if not (isinstance(base, int) and base == old.base):
+        # Either may be an array, whose comparison is no truth value.
+        if not (isinstance(base, int) and isinstance(old.base, int) and base == old.base):
             base = np.where(flags, new.bases(rank), old.bases(rank))
         return Pointer(base, Offsets(np.where(flags, new.array, old.array)))
     return np.where(align(condition, new.ndim - 1), new, old)

@@ -26,6 +26,8 @@ class DirectParameter:
     #: only in 64. ``f32``: a float. ``bool``. ``constant``: the object ``value``, or an equal int.
     kind: str
     value: Any = None
+    #: An int must be 1 (``True``), or must not (``False``).
+    one: bool | None = None
     dtype: Any = None
     flags: int = 0
     mask: int = 0

@@ -107,7 +107,7 @@ def watched() -> tuple[list[_Context], list[_Entry]] | None:
     they are, the key is equal. ``None`` where the environment cannot be looked at that way."""
     try:
         environment = os.environ._data  # type: ignore[attr-defined]
-        places = [(environment, key) for key in (_K0, _K1, _K2, _K3)]
+        places = [(environment, key) for key in _raw_keys()]
     except AttributeError:
         return None
     places += [(config._held, "backend"), (globals(), "_generation")]

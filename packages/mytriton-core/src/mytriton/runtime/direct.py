@@ -54,15 +54,19 @@ def _plan(
     binder = kernel.binder
     explicit, chosen, level, _ = key
     selection = sources.watched()
-    dependencies = variant.settled()
-    if selection is None or dependencies is None or len(options) != len(binder.options):
+    dependencies, ones = variant.settled(), variant.ones()
+    if selection is None or dependencies is None or ones is None:
         return None
+    if len(options) != len(binder.options):
+        return None  # rare ones
     names = (*binder.runtime, *binder.constexprs, *binder.options)
     given = dict(zip(names, (*values, *constants, *options)))
     parameters = []
     for parameter in binder.signature.parameters.values():
         name = parameter.name
-        kind = _constant(given[name]) if name in binder.constexprs else _runtime(given[name])
+        value = given[name]
+        constant = name in binder.constexprs
+        kind = _constant(value) if constant else _runtime(value, ones.get(name))
         if kind is None:
             return None
         default = ABSENT if parameter.default is parameter.empty else parameter.default
@@ -89,8 +93,8 @@ def _plan(
     )  # fmt: skip
 
 
-def _runtime(value: Any) -> dict[str, Any] | None:
-    """What an argument at run time must be to be like ``value``."""
+def _runtime(value: Any, one: bool | None) -> dict[str, Any] | None:
+    """What an argument at run time must be to be like ``value``; ``one``: whether it must be 1."""
     if value is None:
         return _constant(value)  # compiled for, not passed
     if type(value) is np.ndarray:
@@ -99,7 +103,7 @@ def _runtime(value: Any) -> dict[str, Any] | None:
     if type(value) is int:
         low, high = I32.int_range()
         if low <= value <= high:
-            return {"kind": "i32"}
+            return {"kind": "i32", "one": one}
         low, high = I64.int_range()
         return {"kind": "i64"} if low <= value <= high else None
     found = {float: "f32", bool: "bool"}.get(type(value))

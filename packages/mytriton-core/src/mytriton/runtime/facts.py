@@ -46,6 +46,13 @@ def of_spec(spec: LaunchSpec) -> tuple[int, ...]:
     )
 
 
+def ones(names: Sequence[str], held: Sequence[int], bits: Sequence[int]) -> dict[str, bool] | None:
+    """Which parameters must be 1 and which must not, where nothing else is wanted."""
+    if any(bit & ~_EQUAL1 for bit in bits):
+        return None
+    return {n: bool(fact & _EQUAL1) for n, fact, bit in zip(names, held, bits) if bit}
+
+
 def asked_for(spec: LaunchSpec, bits: Sequence[int]) -> LaunchSpec:
     """The launch without facts that the backend does not want: they are not in its key."""
     return replace(spec, arguments=tuple(map(_asked_for, spec.arguments, bits)))

@@ -18,7 +18,7 @@ from ..plugins.types import Event, LaunchSpec, Source
 from .arguments import launch_value
 from .argview import ArgView
 from .compiler import Compiled
-from .facts import facts, of_spec
+from .facts import facts, of_spec, ones
 from .result import LaunchResult
 
 if TYPE_CHECKING:
@@ -88,11 +88,17 @@ class Specialisation:
         return all(d.holds() for d in self.compiled.trace.dependencies)
 
     def settled(self) -> list[tuple[Mapping[Any, Any], Hashable, Any]] | None:
-        """The values that ``fresh`` looks at, where identity settles each; ``None`` where not, or
-        where the code depends on facts about arguments."""
-        if self.compiled.trace.opaque or self._other or self.facts is not None:
+        """The values that ``fresh`` looks at, where identity settles each; ``None`` where not."""
+        if self.compiled.trace.opaque or self._other:
             return None
         return [(n, k, ABSENT if v is _MISSING else v) for n, k, v in self._identical]
+
+    def ones(self) -> dict[str, bool] | None:
+        """Which arguments must be 1 (or not) for the code to fit; ``None`` when it depends on other
+        facts as well."""
+        if self.facts is None:
+            return {}
+        return ones([a.name for a in self.spec.arguments], self.facts, self._wanted)
 
     def fits(self, values: Sequence[Any]) -> bool:
         """Whether of the values hold the facts that the code was compiled for, and no others."""

@@ -66,6 +66,7 @@ class Builder:
         self._count = 0
         self._constants: dict[tuple[str, str], Val] = {}
         self._constant_lines: list[str] = []
+        self._numbers: dict[str, int] = {}
         #: Functions of the C library that are called: name, type, number of arguments.
         self.externals: set[tuple[str, str, int]] = set()
         #: Whether it pays to write a short way for ordinary numbers beside the general one.
@@ -111,7 +112,14 @@ class Builder:
             text = float_text(float(value), kind)
         else:
             text = str(int(value))
-        return self._constant(f"dense<{text}>" if width else text, kind, width)
+        found = self._constant(f"dense<{text}>" if width else text, kind, width)
+        if kind == "i64" and not width:
+            self._numbers[found.name] = int(value)
+        return found
+
+    def known(self, val: Val) -> int | None:
+        """The number that an ``i64`` constant is."""
+        return self._numbers.get(val.name)
 
     def iota(self, kind: str, width: int, stride: int = 1) -> Val:
         """The vector ``0, stride, 2 * stride, ...``."""

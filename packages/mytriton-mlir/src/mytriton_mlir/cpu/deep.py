@@ -30,7 +30,7 @@ Bounds = tuple[Val, Val, Val]
 #: Elements in a line of the cache (of four bytes, as most factors have).
 LINE = 16
 #: Lines of the cache that are fetched in one trip of a loop.
-AT_ONCE = 4
+AT_ONCE = 8
 
 
 class Deep:

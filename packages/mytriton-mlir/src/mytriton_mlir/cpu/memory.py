@@ -222,6 +222,24 @@ def load(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
     access = Access(e, ptr, mask, amap, r)
     width, kind = access.width, access.kind
     if access.mask is None and (access.run or not width):
+        import os
+
+        if (
+            width
+            and os.environ.get("PFD")
+            and e.tile.inner is not None
+            and e.tile.full
+            and op.results[0].id not in e.__dict__.setdefault("_pf", set())
+        ):
+            e._pf.add(op.results[0].id)
+            addr = access.address()
+            D = int(os.environ["PFD"])
+            for k in range(0, width * 4, 64):
+                pl = e.element(addr, e.b.constant(D + k, "i64"), "i8")
+                e.b.line(
+                    e.b.level,
+                    f'"llvm.intr.prefetch"({pl.name}) <{{rw = 0 : i32, hint = 3 : i32, cache = 1 : i32}}> : (!llvm.ptr) -> ()',
+                )
         val = e.load_at(access.address(), kind, width, at)
         return values.decode(e.b, val, access.ty)
     fill = e.b.constant(0, kind, width)

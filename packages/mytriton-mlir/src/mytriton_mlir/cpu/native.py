@@ -129,6 +129,8 @@ def _row(parameter: DirectParameter, slot: int, held: list[Any]) -> list[int]:
     if parameter.kind == "array":
         row[ir.EXPECTED], row[ir.ITEMSIZE] = id(parameter.dtype), parameter.dtype.itemsize
         row[ir.WANTED], row[ir.MASK] = parameter.flags, parameter.mask
+    elif parameter.kind == "i32" and parameter.one is not None:
+        row[ir.WANTED] = 1 if parameter.one else 2
     elif parameter.kind == "constant":
         row[ir.EXPECTED] = id(parameter.value)
         if type(parameter.value) is int and -_I64 <= parameter.value < _I64:

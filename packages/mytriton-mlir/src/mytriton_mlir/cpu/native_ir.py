@@ -17,7 +17,8 @@ from contextlib import contextmanager
 (API, COUNT, POSITIONAL, WORDS, WATCHED, WATCHED_AT, CONTEXTS, CONTEXTS_AT, PAIRS, PAIRS_AT, SLOW,
  FAILED, RESOLVE, RESULT, FUNCTION, COST, STATE, RUN, MOST, GRID_AT, HEAD) = range(21)  # fmt: skip
 #: Words of a parameter. ``WANTED`` are an array's flags, or the value of a constant int; ``MASK`` the
-#: flags that count, or 1 for a constant that is an int.
+#: flags that count, or 1 for a constant that is an int. An ``INT32`` has 1 in ``WANTED`` when it must
+#: be 1, and 2 when it must not.
 KIND, NAME, DEFAULT, EXPECTED, WANTED, SLOT, ITEMSIZE, MASK, PARAMETER = range(9)
 ARRAY, INT32, INT64, FLOAT, BOOL, CONSTANT = range(6)
 #: Words of the API: types and objects, then functions.
@@ -185,6 +186,10 @@ def _check(c: _Code, table: str, api: str, bound: str, slots: str, low: str, hig
             number, narrow = _narrow(c, value, api)
             c.require_equal("i64", number, narrow)
             c.do(f"store i64 {number}, ptr {slot}")
+            wanted = c.field("i64", parameter, WANTED)
+            with c.when(c.compare("ne", "i64", wanted, "0")):
+                one = c.compare("eq", "i64", number, "1")
+                c.require_equal("i1", one, c.compare("eq", "i64", wanted, "1"))
         with c.when(c.compare("eq", "i64", kind, str(INT64))):
             number, narrow = _narrow(c, value, api)
             c.require(c.compare("ne", "i64", number, narrow))

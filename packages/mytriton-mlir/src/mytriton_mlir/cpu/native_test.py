@@ -41,6 +41,8 @@ class _Trial:
             {"name": "truth", "kind": "bool", "default": True},
             {"name": "big", "kind": "i64", "default": _BIG},
             {"name": "BLOCK", "kind": "constant", "value": 300},
+            {"name": "one", "kind": "i32", "one": True, "default": 1},
+            {"name": "other", "kind": "i32", "one": False, "default": 4},
             {"name": "warps", "kind": "constant", "value": None, "default": None,
              "positional": False},
         ]  # fmt: skip
@@ -56,15 +58,15 @@ class _Trial:
             ir.FUNCTION: native.probe, ir.COST: 0, ir.STATE: workers.state_cell,
             ir.RUN: workers.run_address, ir.MOST: 100,
         }  # fmt: skip
-        slots = {k: 4 + k for k in range(6)}
-        self.launch = native.function(plan, slots, 4 + 6 + 3, head, [(0, 2)], workers.fail, None)
+        slots = {k: 4 + k for k in range(6)} | {7: 10, 8: 11}
+        self.launch = native.function(plan, slots, 4 + 8 + 3, head, [(0, 2)], workers.fail, None)
 
     def slow(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
         self.slow_calls.append((grid, args, kwargs))
         return self
 
     def resolve(self, grid: Any, /, *values: Any) -> tuple[int, int, int]:
-        if values != (self.home, 6, self.x, 0.25, True, _BIG, 300, None):
+        if values != (self.home, 6, self.x, 0.25, True, _BIG, 300, 1, 4, None):
             raise ValueError
         return grid() if callable(grid) else (grid, 1, 1)
 
@@ -84,6 +86,7 @@ class _Trial:
             self.ran((1,), home, 6, x, BLOCK=300)
             and self.ran((1, 1, 1), home, 6, x, 0.5, False, _BIG, block, real=0.5, truth=0)
             and self.ran((2, 3), BLOCK=block, x=x, count=6, home=home, warps=None)
+            and self.ran((1,), home, 6, x, BLOCK=300, one=1, other=-7)
             and self.ran(lambda: (1, 1, 1), home, 6, x, BLOCK=300)
             and self.ran(1, home, 6, x, BLOCK=300)
         )
@@ -132,12 +135,12 @@ class _Trial:
             (((1,), home, 6, x), {"BLOCK": 300, **other})
             for other in (
                 {"real": 1}, {"truth": 1}, {"big": 7}, {"big": 1 << 70}, {"warps": 4},
-                {"other": 1}, {"count": 6},
+                {"other": 1}, {"one": 2}, {"one": True}, {"what": 1}, {"count": 6},
             )
         ]  # fmt: skip
         calls += [
             (((1,),), {}), (((1,), home, 6, x), {}), (((1,), home, 6), {"BLOCK": 300}),
-            (((1,), home, 6, x, 0.5, True, _BIG, 300, None), {}),
+            (((1,), home, 6, x, 0.5, True, _BIG, 300, 1, 4, None), {}),
             (((101,), home, 6, x), {"BLOCK": 300}),
         ]  # fmt: skip
         return all(self.went_slow(*args, **kwargs) for args, kwargs in calls) and self.watches()

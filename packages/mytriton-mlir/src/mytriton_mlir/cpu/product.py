@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .target import Target
 
 #: Steps of the inner extent in one trip.
-UNROLL = 1
+UNROLL = 2
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,11 @@ class Product:
         e = self.e
         operand = self.op.operands[k]
         assert isinstance(operand, mt.SSAValue)
-        base, order = operand, tuple(range(len(self.shape)))
-        if k == 0:
-            base, order = e.facts.untransposed(operand)
-        buffer = e.buffers.get(base.id) or e.slots.get((id(self.op), f"factor {k}"))
+        own = tuple(range(len(self.shape)))
+        base, order = e.facts.untransposed(operand) if k == 0 else (operand, own)
+        buffer = e.buffers.get(base.id)
+        if buffer is None and (slot := e.slots.get((id(self.op), f"factor {k}"))) is not None:
+            buffer, order = slot, own  # put as the product reads it
         element = mt.scalar_of(operand.ty)
         strides: Sequence[Val]
         if buffer is not None:
@@ -162,23 +163,19 @@ class Product:
         e, b = self.e, self.b
         outer = b.level
         strides = tuple(b.constant(s, "i64") for s in contiguous_strides(self.shape))
-        slots = [
-            e.element(self.buffer.pointer, self._offset(strides, batch, m, r, n), self.kind)
-            for r in range(height)
-        ]
+        first = e.element(self.buffer.pointer, self._offset(strides, batch, m, n), self.kind)
+        slots = self._rows(first, strides[-2], height, self.kind)
         if self.op.operands[2] is None:
             starts = [b.constant(0, self.kind, width)] * height
         else:
             starts = [e.load_at(s, self.kind, width, outer, aligned=True) for s in slots]
         zero = b.constant(0, "i64")
-        firsts = [
-            e.element(self.a.pointer, self._offset(self.a.strides, batch, m, r, zero), self.a.kind)
-            for r in range(height)
-        ]
+        first = e.element(self.a.pointer, self._offset(self.a.strides, batch, m, zero), self.a.kind)
+        firsts = self._rows(first, self.a.strides[-2], height, self.a.kind)
         beside = self.rhs.strides
         if self.panel:  # a tile is a panel wide
             beside = (*beside[:-1], b.constant(self.panel, "i64"))
-        offset = self._offset(beside, batch, zero, 0, n)
+        offset = self._offset(beside, batch, zero, n)
         column = e.element(self.rhs.pointer, offset, self.rhs.kind)
         level = b.push()
         iv = Val(b.name("k"), "i64", 0, level)
@@ -217,12 +214,21 @@ class Product:
                 f": {total.type}, !llvm.ptr",
             )
 
-    def _offset(self, strides: Sequence[Val], batch: Val, m: Val, r: int, n: Val) -> Val:
-        """Offset of an element of row ``m + r`` and column ``n``."""
+    def _rows(self, first: Val, stride: Val, height: int, kind: str) -> list[Val]:
+        """Addresses of an element in each row of a tile. Counted from the first, they need no
+        registers of their own where the stride is known."""
+        e, b = self.e, self.b
+        known = b.known(stride)
+        steps = [
+            e.times(b.constant(r, "i64"), stride) if known is None else b.constant(r * known, "i64")
+            for r in range(height)
+        ]
+        return [e.element(first, step, kind) for step in steps]
+
+    def _offset(self, strides: Sequence[Val], batch: Val, m: Val, n: Val) -> Val:
+        """Offset of the element of row ``m`` and column ``n``."""
         e = self.e
         terms = [e.times(m, strides[-2]), e.times(n, strides[-1])]
-        if r:
-            terms.append(e.times(self.b.constant(r, "i64"), strides[-2]))
         if len(strides) == 3:
             terms.append(e.times(batch, strides[0]))
         return e.total(terms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from mytriton.analysis.affine import Mask
 
@@ -39,11 +40,13 @@ class Tile:
         return normal(tuple(range(len(self.shape))), self.shape)
 
 
+@lru_cache(1024)
 def normal(amap: AxisMap, shape: tuple[int, ...]) -> AxisMap:
     """Axes of extent 1 run along nothing."""
     return tuple(None if extent == 1 else axis for axis, extent in zip(amap, shape, strict=True))
 
 
+@lru_cache(1024)
 def trailing(amap: AxisMap, shape: tuple[int, ...]) -> AxisMap:
     """The map of an operand that broadcasts to a value mapped by ``amap``."""
     return normal(amap[len(amap) - len(shape) :], shape)

@@ -14,6 +14,7 @@ import mytriton.plugin_api as mt
 
 from . import values
 from .builder import Level, Val
+from .memory import prefetch
 from .plan import DEEP, Group, Loop, Root, Step
 from .product import Product
 from .product import loop as each
@@ -207,16 +208,9 @@ class Deep:
         def some(at: Val) -> None:
             place = e.element(start, at, buffer.kind)
             for j in range(AT_ONCE):
-                self._prefetch(e.element(place, b.constant(j * line, "i64"), buffer.kind))
+                b.line(b.level, prefetch(e.element(place, b.constant(j * line, "i64"), buffer.kind), 2))
 
         each(e, max(1, int(part * buffer.pitch)), AT_ONCE * line, some)
-
-    def _prefetch(self, place: Val) -> None:
-        self.e.b.line(
-            self.e.b.level,
-            f'"llvm.intr.prefetch"({place.name}) <{{rw = 0 : i32, hint = 2 : i32, '
-            "cache = 1 : i32}> : (!llvm.ptr) -> ()",
-        )
 
     def _lines(self, k: int, rows: tuple[Val, int, int], columns: tuple[Val, int, int]) -> None:
         """Fetch some rows (first, how many, step) and columns of a factor."""
@@ -234,7 +228,8 @@ class Deep:
             e.tile = tile
             if found is not None and found.base is not None:
                 kind = values.in_memory(mt.scalar_of(load.results[0].ty))
-                self._prefetch(e.element(found.base, e.total(found.terms), kind))
+                place = e.element(found.base, e.total(found.terms), kind)
+                e.b.line(e.b.level, prefetch(place, 2))
 
         each(e, rows[1], rows[2], lambda i: each(e, columns[1], columns[2], lambda j: line(i, j)))
 

@@ -70,6 +70,8 @@ class Evaluator:
         self.program_ids: dict[int, Val] = {}
         self.num_programs: dict[int, Val] = {}
         self.buffers: dict[int, Buffer] = {}
+        #: Loads whose next strips have been fetched where they are first read.
+        self.fetched: set[int] = set()
         #: Bases of carried values with a linear form.
         self.bases: dict[int, Val] = {}
         #: Body in which groups are being written: memory is not read further out.
@@ -167,10 +169,10 @@ class Evaluator:
         if rule is not None:
             return rule(self, item, amap, r)
         if item.opcode in ELEMENTWISE:
-            return self._elementwise(item, amap, r)
+            return self.elementwise(item, amap, r)
         raise mt.UnsupportedFeature(mt.get_op(item.opcode).feature_id, span=item.span)
 
-    def _elementwise(self, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
+    def elementwise(self, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
         (result,) = op.results
         types = [mt.operand_type(operand) for operand in op.operands]
         compute = mt.get_op(op.opcode).compute_types(types, result.ty)

@@ -14,6 +14,9 @@ from .onebyone import load_lanes, store_lanes
 from .rowwise import Sum, split
 from .tile import AxisMap, trailing
 
+#: Bytes of a line of the cache, and how far ahead of what is read a stream is fetched.
+LINE_BYTES, AHEAD_BYTES = 64, 512
+
 
 def mask_of(
     e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int, assume: bool
@@ -42,6 +45,17 @@ def mask_of(
     for part in [*parts, *wide]:
         found = part if found is None else e.b.binary("arith.andi", found, part)
     return found
+
+
+def assumed(e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, of: Val) -> bool:
+    """Whether a mask may be taken for granted where ``of`` is computed (and notes that it has been)."""
+    form = e.affine.masks.get(operand.id) if isinstance(operand, mt.SSAValue) else None
+    inner = e.tile.inner
+    if form is None or inner is None or of.level.depth < inner.depth or not _assumable(e, form):
+        return False
+    assert operand is not None
+    e.tile.assumed.append((form, trailing(amap, mt.shape_of(operand.ty))))
+    return True
 
 
 def _assumable(e: Evaluator, form: Mask) -> bool:
@@ -222,24 +236,9 @@ def load(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
     access = Access(e, ptr, mask, amap, r)
     width, kind = access.width, access.kind
     if access.mask is None and (access.run or not width):
-        import os
-
-        if (
-            width
-            and os.environ.get("PFD")
-            and e.tile.inner is not None
-            and e.tile.full
-            and op.results[0].id not in e.__dict__.setdefault("_pf", set())
-        ):
-            e._pf.add(op.results[0].id)
-            addr = access.address()
-            D = int(os.environ["PFD"])
-            for k in range(0, width * 4, 64):
-                pl = e.element(addr, e.b.constant(D + k, "i64"), "i8")
-                e.b.line(
-                    e.b.level,
-                    f'"llvm.intr.prefetch"({pl.name}) <{{rw = 0 : i32, hint = 3 : i32, cache = 1 : i32}}> : (!llvm.ptr) -> ()',
-                )
+        if access.run and e.tile.streams and e.tile.full and op.results[0].id not in e.fetched:
+            e.fetched.add(op.results[0].id)
+            _fetch_ahead(e, access)
         val = e.load_at(access.address(), kind, width, at)
         return values.decode(e.b, val, access.ty)
     fill = e.b.constant(0, kind, width)
@@ -251,6 +250,23 @@ def load(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
         fill = e.b.spread(values.encode(e.b, held, access.ty), width)
     val = _load_lanes(e, access, fill, width, at)
     return values.decode(e.b, val, access.ty)
+
+
+def _fetch_ahead(e: Evaluator, access: Access) -> None:
+    """Fetch what a later strip reads: the processor by itself stops at the end of a page."""
+    b, address = e.b, access.address()
+    level = b.deepest((address,), e.tile.inner)
+    for first in range(0, access.width * values.bits_of(access.kind) // 8, LINE_BYTES):
+        place = e.element(address, b.constant(AHEAD_BYTES + first, "i64"), "i8")
+        b.line(level, prefetch(place, 3))
+
+
+def prefetch(place: Val, locality: int) -> str:
+    """A hint that an address is going to be read. It never traps."""
+    return (
+        f'"llvm.intr.prefetch"({place.name}) <{{rw = 0 : i32, hint = {locality} : i32, '
+        "cache = 1 : i32}> : (!llvm.ptr) -> ()"
+    )
 
 
 def _load_lanes(e: Evaluator, access: Access, fill: Val, width: int, at: Level) -> Val:

@@ -19,6 +19,9 @@ from .transpose import other_axis, square
 if TYPE_CHECKING:
     from .emitter import Emitter
 
+#: Elements from which on a run is fetched ahead.
+STREAM = 512
+
 
 class Accumulator:
     """A reduction of the group. ``axis`` is the axis it folds (``None``: all)."""
@@ -93,6 +96,7 @@ class Nest:
         if whole and others and not self.fused and not self.sums:
             # Where lanes are is found once for all rows.
             self.order = [tile.axis, *others]
+        tile.streams = self.order[-1] == tile.axis and extent >= STREAM and not self.fused
         if self.fused and others and not self.sums:
             carried = sum(self.e.carried_blocks(loop) for loop in self.fused)
             room = target.registers // 2 // max(1, carried * -(-tile.width // native))

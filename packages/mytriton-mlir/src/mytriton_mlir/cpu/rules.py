@@ -81,11 +81,24 @@ def _load(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
     return load(e, op, amap, r)
 
 
+def _select(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
+    """In strips where a mask holds throughout, the value chosen by it."""
+    from .memory import assumed
+
+    condition, chosen, _ = op.operands
+    result = op.results[0]
+    if condition is not None and e.tile.full and mt.shape_of(condition.ty):
+        val = e.converted(chosen, mt.scalar_of(result.ty), amap, r)
+        if assumed(e, condition, amap, val):
+            return val
+    return e.elementwise(op, amap, r)
+
+
 #: Operations that are no elementwise function of their operands.
 RULES: dict[str, Callable[[Evaluator, mt.SSAOp, AxisMap, int], Val]] = {
     "arange": _arange, "full": _full, "zeros": _zeros, "empty": _zeros, "cast": _cast,
     "bitcast": _bitcast, "expand_dims": _expand_dims, "trans": _trans, "program_id": _program_id,
-    "num_programs": _num_programs, "load": _load,
+    "num_programs": _num_programs, "load": _load, "select": _select,
     **dict.fromkeys(("sum", "max", "min", "xor_sum", "argmax", "argmin"), _squeezed),
 }  # fmt: skip
 

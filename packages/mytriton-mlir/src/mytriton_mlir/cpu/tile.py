@@ -27,6 +27,8 @@ class Tile:
     positions: dict[int, Val] = field(default_factory=dict)
     #: The innermost loop's body; ``None`` outside of loops.
     inner: Level | None = None
+    #: Whether long runs are walked from end to end.
+    streams: bool = False
     #: Whether masks that hold in every lane need not be applied; those are noted in ``assumed``.
     full: bool = False
     assumed: list[tuple[Mask, AxisMap]] = field(default_factory=list)

@@ -214,7 +214,7 @@ class Deep:
 
     def _lines(self, k: int, rows: tuple[Val, int, int], columns: tuple[Val, int, int]) -> None:
         """Fetch some rows (first, how many, step) and columns of a factor."""
-        e, b = self.e, self.e.b
+        e = self.e
         load = _load_of(e, self.op.operands[k])
         if load is None:
             return

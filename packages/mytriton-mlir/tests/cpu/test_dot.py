@@ -209,3 +209,49 @@ def test_attention(n):
     weights = np.exp(scores - scores.max(1, keepdims=True))
     want = weights / weights.sum(1, keepdims=True) @ v.astype("f8")
     np.testing.assert_allclose(out, want, rtol=1e-4, atol=1e-5)
+
+
+@triton.jit
+def turned_kernel(a, b, out, trips, rows, N: tl.constexpr, MASKED: tl.constexpr):
+    i = tl.arange(0, N)
+    acc = tl.zeros((N, N), tl.float32)
+    for k in range(trips):
+        at = (k * N + i)[:, None] * N + i[None, :]
+        if MASKED:
+            x = tl.load(a + at, mask=(k * N + i)[:, None] < rows, other=0.0)
+        else:
+            x = tl.load(a + at)
+        acc = tl.dot(tl.trans(x), tl.load(b + at), acc)
+    tl.store(out + i[:, None] * N + i[None, :], acc)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("n", [16, 32, 64])
+@pytest.mark.parametrize("trips", [0, 1, 3])
+def test_the_left_factor_is_turned_in_every_trip(trips, n, masked):
+    rng = np.random.default_rng(6)
+    a, b = (rng.integers(-3, 4, (3 * n, n)).astype("f") for _ in range(2))
+    out = np.zeros((n, n), "f")
+    rows = trips * n - 5 if masked else trips * n
+    turned_kernel.with_backend("mlir-cpu")[(1,)](a, b, out, trips, rows, N=n, MASKED=masked)
+    rows = max(rows, 0)
+    np.testing.assert_array_equal(out, a[:rows].T @ b[:rows])
+
+
+@triton.jit
+def turned_before_kernel(a, b, out, trips, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = i[:, None] * N + i[None, :]
+    x = tl.load(a + at) * 2.0
+    acc = tl.zeros((N, N), tl.float32)
+    for k in range(trips):
+        acc = tl.dot(tl.trans(x), tl.load(b + k * N * N + at), acc)
+    tl.store(out + at, acc)
+
+
+def test_a_block_from_before_the_loop_is_turned_in_it():
+    rng, n = np.random.default_rng(7), 16
+    a, b = rng.integers(-3, 4, (n, n)).astype("f"), rng.integers(-3, 4, (2, n, n)).astype("f")
+    out = np.zeros((n, n), "f")
+    turned_before_kernel.with_backend("mlir-cpu")[(1,)](a, b, out, 2, N=n)
+    np.testing.assert_array_equal(out, 2 * a.T @ (b[0] + b[1]))

@@ -10,6 +10,7 @@ from mytriton.analysis.affine import Mask, Scalar
 from . import values
 from .builder import Level, Val
 from .evaluate import Evaluator
+from .facts import leaves
 from .onebyone import load_lanes, store_lanes
 from .rowwise import Sum, split
 from .tile import AxisMap, trailing
@@ -238,7 +239,7 @@ def load(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
     if access.mask is None and (access.run or not width):
         if access.run and e.tile.streams and e.tile.full and op.results[0].id not in e.fetched:
             e.fetched.add(op.results[0].id)
-            _fetch_ahead(e, access)
+            _fetch_ahead(e, access, ptr)
         val = e.load_at(access.address(), kind, width, at)
         return values.decode(e.b, val, access.ty)
     fill = e.b.constant(0, kind, width)
@@ -252,8 +253,11 @@ def load(e: Evaluator, op: mt.SSAOp, amap: AxisMap, r: int) -> Val:
     return values.decode(e.b, val, access.ty)
 
 
-def _fetch_ahead(e: Evaluator, access: Access) -> None:
+def _fetch_ahead(e: Evaluator, access: Access, ptr: mt.SSAOperand) -> None:
     """Fetch what a later strip reads: the processor by itself stops at the end of a page."""
+    form = e.affine.of(ptr)
+    if form is None or not any(isinstance(v, mt.SSAValue) for v in leaves(form.base)):
+        return  # the same for every program: in the nearest cache already
     b, address = e.b, access.address()
     level = b.deepest((address,), e.tile.inner)
     for first in range(0, access.width * values.bits_of(access.kind) // 8, LINE_BYTES):

@@ -58,7 +58,9 @@ def sources(e: Emitter, loop: mt.SSAForRange, operand: mt.SSAOperand) -> list[mt
                     return None
                 end = ends[value.id]
                 pending += [end] if isinstance(end, mt.SSAValue) else []
-        elif (not mt.shape_of(value.ty) and (value.id not in inside or _is_program(item))) or (value.id not in inside and _is_base(e, value)):
+        elif (value.id not in inside and _is_base(e, value)) or (
+            not mt.shape_of(value.ty) and (value.id not in inside or _is_program(item))
+        ):
             found.append(value)
         elif isinstance(item, mt.SSAOp) and value in item.results and _is_pure(e, item, written):
             pending += facts.needs(item)

@@ -111,6 +111,19 @@ def transposed_kernel(x, y, out, M: tl.constexpr, N: tl.constexpr, K: tl.constex
 
 
 @triton.jit
+def transposed_loop_kernel(x, y, out, trips, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m = tl.arange(0, M)
+    n = tl.arange(0, N)
+    k = tl.arange(0, K)
+    acc = tl.zeros((M, N), tl.float32)
+    for t in range(trips):
+        a = tl.load(x + (t * K + k)[:, None] * M + m[None, :])
+        b = tl.load(y + (t * K + k)[:, None] * N + n[None, :])
+        acc = tl.dot(tl.trans(a), b, acc)
+    tl.store(out + m[:, None] * N + n[None, :], acc)
+
+
+@triton.jit
 def epilogue_kernel(x, y, bias, out, N: tl.constexpr):
     i = tl.arange(0, N)
     tile = i[:, None] * N + i[None, :]
@@ -324,6 +337,15 @@ def _others() -> Iterator[Case]:
             lambda rng, d=d: {"x": few(rng, (32, 16), d), "y": few(rng, (16, 32), d)},
             {"M": 16, "N": 16, "K": 32}, {"out": ((16, 16), "f32")},
             lambda a: {"out": (exact(a["x"]).T @ exact(a["y"]).T).astype(np.float32)},
+        )  # fmt: skip
+
+    for d, m in (("f16", 16), ("f32", 16), ("f32", 32)):
+        yield shown(
+            "dot.transposed_loop", (d, f"shape={m}x16x16"), transposed_loop_kernel, 1,
+            lambda rng, d=d, m=m: {"x": few(rng, (48, m), d), "y": few(rng, (48, 16), d)},
+            {"trips": 3, "M": m, "N": 16, "K": 16}, {"out": ((m, 16), "f32")},
+            lambda a: {"out": (exact(a["x"]).T @ exact(a["y"])).astype(np.float32)},
+            note="each trip adds the product of a block that is turned",
         )  # fmt: skip
 
     def epilogue(a):

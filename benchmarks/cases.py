@@ -46,6 +46,26 @@ def _silu(v: dict[str, np.ndarray]) -> np.ndarray:
     return x / (1 + np.exp(-x))
 
 
+def _product(size: int) -> dict[str, Any]:
+    return {
+        "inputs": _normal(a=(size, size), b=(size, size)),
+        "answer": lambda v: v["a"].astype("d") @ v["b"],
+        "rtol": 1e-2, "work": 2 * size**3, "unit": "GFLOP/s",
+    }  # fmt: skip
+
+
+def _attention(v: dict[str, np.ndarray]) -> np.ndarray:
+    q, k, x = (v[name].astype(np.float64) for name in "qkv")
+    weights = np.exp(q @ k.swapaxes(1, 2) / np.sqrt(q.shape[-1]))
+    return weights @ x / weights.sum(-1, keepdims=True)
+
+
+def _layer_norm(v: dict[str, np.ndarray]) -> np.ndarray:
+    x = v["x"].astype(np.float64)
+    centred = x - x.mean(1, keepdims=True)
+    return centred / np.sqrt(x.var(1, keepdims=True) + 1e-5) * v["w"] + v["b"]
+
+
 CASES = {
     case.name: case
     for case in (
@@ -56,7 +76,12 @@ CASES = {
         Case("softmax 1024x4096", 1.2, ("torch",), _normal(x=(1024, 4096)), _softmax, 1e-4, 8 << 22),
         Case("row sum 4096x1024", 0.9, ALL, _normal(x=(4096, 1024)), lambda v: v["x"].sum(1, dtype="d"), 1e-3, 4 << 22),
         Case("sum 2^24", 0.7, ALL, lambda rng: {"x": rng.random(1 << 24, dtype=np.float32)}, lambda v: v["x"].sum(dtype="d"), 1e-4, 4 << 24),
-        Case("matmul 512", 2.0, ("numba",), _normal(a=(512, 512), b=(512, 512)), lambda v: v["a"].astype("d") @ v["b"], 1e-2, 2 * 512**3, "GFLOP/s"),
+        Case("matmul 512", 2.0, ("numba",), **_product(512)),
+        Case("dot 512", 0.9, ("numpy",), **_product(512)),
+        Case("dot 1024", 0.9, ("numpy",), **_product(1024)),
+        Case("dot 2048", 0.85, ("numpy",), **_product(2048)),
+        Case("attention 8x1024x64", 0.8, ("torch",), _normal(q=(8, 1024, 64), k=(8, 1024, 64), v=(8, 1024, 64)), _attention, 1e-3, 4 * 8 * 1024**2 * 64, "GFLOP/s"),
+        Case("layernorm 4096x1024", 1.1, ("torch",), _normal(x=(4096, 1024), w=(1024,), b=(1024,)), _layer_norm, 1e-4, 8 << 22),
     )
 }  # fmt: skip
 
@@ -110,6 +135,34 @@ def mytriton_runs(threads: int) -> dict[str, Callable[[dict[str, np.ndarray]], t
         grid = (triton.cdiv(m, 64), triton.cdiv(n, 64))
         return lambda: k.matmul_kernel[grid](a, b, c, m, n, depth, BM=64, BN=64), c
 
+    def dot(v: Any) -> Any:
+        a, b = v["a"], v["b"]
+        (m, depth), n, kernel = a.shape, b.shape[1], k.example("matmul").matmul_kernel
+        c = np.empty((m, n), np.float32)
+        grid = (triton.cdiv(m, 128) * triton.cdiv(n, 128),)
+        strides = [s // 4 for x in (a, b, c) for s in x.strides]
+        return lambda: kernel[grid](
+            a, b, c, m, n, depth, *strides, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, GROUP_M=8,
+            ACTIVATION="",
+        ), c  # fmt: skip
+
+    def attention(v: Any) -> Any:
+        q, keys, x, kernel = v["q"], v["k"], v["v"], k.example("attention").attention_kernel
+        heads, length, head = q.shape
+        out, scale = np.empty_like(q), float(np.log2(np.e) / np.sqrt(head))
+        grid = (triton.cdiv(length, 64), heads)
+        return lambda: kernel[grid](
+            q, keys, x, out, length, scale, HEAD=head, BLOCK_M=64, BLOCK_N=64, CAUSAL=False
+        ), out
+
+    def layer_norm(v: Any) -> Any:
+        x, kernel = v["x"], k.example("layer_norm").forward_kernel
+        out, (rows, cols) = np.empty_like(x), x.shape
+        mean, rstd = np.empty((2, rows), np.float32)
+        return lambda: kernel[(rows,)](
+            x, v["w"], v["b"], out, mean, rstd, cols, cols, 1e-5, BLOCK=cols
+        ), out
+
     return {
         "add": add,
         "silu": silu,
@@ -117,6 +170,9 @@ def mytriton_runs(threads: int) -> dict[str, Callable[[dict[str, np.ndarray]], t
         "row": row_sum,
         "sum": total,
         "matmul": matmul,
+        "dot": dot,
+        "attention": attention,
+        "layernorm": layer_norm,
     }
 
 
@@ -165,6 +221,7 @@ def numpy_runs(threads: int) -> dict[str, Any]:
         "row": row_sum,
         "sum": total,
         "matmul": matmul,
+        "dot": matmul,
     }
 
 
@@ -288,6 +345,16 @@ def torch_runs(threads: int) -> dict[str, Any]:
         out = torch.empty(len(a), b.shape[1])
         return lambda: torch.matmul(a, b, out=out), out
 
+    def attention(v: Any) -> Any:
+        q, k, x = (t(v[name])[None] for name in "qkv")
+        function = torch.nn.functional.scaled_dot_product_attention
+        return lambda: function(q, k, x), lambda: function(q, k, x).numpy()
+
+    def layer_norm(v: Any) -> Any:
+        x, w, b = (t(v[name]) for name in "xwb")
+        function = torch.nn.functional.layer_norm
+        return lambda: function(x, (len(w),), w, b), lambda: function(x, (len(w),), w, b).numpy()
+
     return {
         "add": add,
         "silu": silu,
@@ -295,6 +362,9 @@ def torch_runs(threads: int) -> dict[str, Any]:
         "row": row_sum,
         "sum": total,
         "matmul": matmul,
+        "dot": matmul,
+        "attention": attention,
+        "layernorm": layer_norm,
     }
 
 
@@ -322,6 +392,7 @@ def jax_runs(threads: int) -> dict[str, Any]:
         "row": make(lambda x: jnp.sum(x, axis=1), "x"),
         "sum": make(jnp.sum, "x"),
         "matmul": make(jnp.matmul, "a", "b"),
+        "dot": make(jnp.matmul, "a", "b"),
     }
 
 

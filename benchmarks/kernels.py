@@ -1,7 +1,21 @@
 """The kernels that are measured, written as any Triton user would write them."""
 
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
 import mytriton as triton
 import mytriton.language as tl
+
+EXAMPLES = Path(__file__).parents[1] / "examples" / "kernels"
+
+
+def example(name: str) -> ModuleType:
+    """A module of ``examples/kernels``."""
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @triton.jit

@@ -1,15 +1,20 @@
 """Plots of the tutorials: ``python benchmarks/tutorials.py [folder]`` (default ``docs/images``).
 
 Needs matplotlib, the ``mlir-cpu`` backend, and PyTorch as a peer where it is installed. Median of
-``triton.testing.do_bench``, all providers of a size in turn.
+``triton.testing.do_bench``, all providers of a size in turn, each on one thread: with more of them a busy
+machine says more about schedulers than about kernels.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from typing import Any
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MYTRITON_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # before anything reads them
 
 import numpy as np
 

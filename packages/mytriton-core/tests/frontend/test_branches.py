@@ -339,6 +339,18 @@ def test_early_return_deep_in_branches():
     assert run(kernel, 4, 5, grid=(4,)) == [9, 3, 3, 3]
 
 
+def test_a_chain_too_long_for_the_stack_is_refused_where_it_became_too_long(tmp_path):
+    chain = "".join(f"    if n == {k}:\n        return\n" for k in range(1_000))
+    file = tmp_path / "chain.py"
+    file.write_text(f"def kernel(out, n):\n{chain}    tl.store(out, n)\n")
+    names = {"tl": tl}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+
+    with pytest.raises(ASTFrontendError, match="nests too deeply here: ifs, elifs") as caught:
+        run(triton.jit(names["kernel"]), 1, 5)
+    assert 50 < caught.value.span.line < 2_000
+
+
 def test_early_return_inside_a_loop():
     @triton.jit
     def kernel(out, n):

@@ -241,6 +241,17 @@ def endless(n):
     return endless(n + 1)
 
 
+def test_a_long_chain_of_calls_is_not_called_recursion(tmp_path):
+    file = tmp_path / "chain.py"
+    calls = "".join(f"@jit\ndef f{k}(n):\n    return f{k + 1}(n)\n" for k in range(100))
+    file.write_text(f"{calls}@jit\ndef kernel(out, n):\n    tl.store(out, f0(n))\n")
+    names = {"tl": tl, "jit": triton.jit}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+
+    with pytest.raises(ASTFrontendError, match="calls nest more than 64 deep here"):
+        run(names["kernel"], 1, 1)
+
+
 def test_the_wrong_arguments_name_the_signature():
     @triton.jit
     def kernel(out):

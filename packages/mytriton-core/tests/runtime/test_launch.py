@@ -362,6 +362,10 @@ class TestGrid:
             "4",
             (None,),
             np.bool_(True),
+            2**31,
+            (2**31,),
+            (1, 2**64),
+            (2**31 - 1,) * 3,
         ],
     )
     def test_malformed_grids_are_a_value_error(self, grid):

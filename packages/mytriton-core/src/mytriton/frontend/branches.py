@@ -216,18 +216,29 @@ def returns(statements: Sequence[ast.stmt]) -> bool:
     return any(isinstance(n, ast.Return) for s in statements for n in ast.walk(s))
 
 
+#: What does not fit in Python's stack, as each of these is nested in the one before.
+TOO_DEEP = (
+    "the kernel nests too deeply here: ifs, elifs, early returns, calls and expressions all count; split "
+    "expressions into several assignments, and long chains of elifs or returns into tl.where or loops"
+)
+
+
 def run_body(tracer: Tracer, statements: list[ast.stmt], last: bool = False) -> None:
     """Visit statements in order, up to a return. After a branch that may have returned, the rest runs
     only where it did not. ``last``: the function ends with these statements, so that nobody reads
     names after them."""
     end = len(statements) - 1
     for k, statement in enumerate(statements):
-        if isinstance(statement, ast.If):
-            if k < end and _take_rest(tracer, statement, statements[k + 1 :], last):
-                return
-            visit_if(tracer, statement, last and k == end)
-        else:
-            tracer.visit(statement)
+        try:
+            if isinstance(statement, ast.If):
+                if k < end and _take_rest(tracer, statement, statements[k + 1 :], last):
+                    return
+                visit_if(tracer, statement, last and k == end)
+            else:
+                tracer.visit(statement)
+        except RecursionError:
+            # With no stack left for this, the statement around it says it.
+            raise tracer.error(TOO_DEEP, statement) from None
         returned = has_returned(tracer)
         if returned is True:
             return

@@ -17,7 +17,7 @@ from .source import KernelSource
 if TYPE_CHECKING:
     from .tracer import Tracer
 
-#: Calls nested deeper than this are taken for recursion that does not end.
+#: Calls nested deeper than this are refused: each level costs stack here.
 DEEPEST = 64
 
 
@@ -31,9 +31,14 @@ def inline(
     seen: Tracer | None = tracer
     while seen is not None:
         depth += 1
-        if seen.source.function is function or depth > DEEPEST:
+        if seen.source.function is function:
             raise tracer.error(
                 f"recursion is not supported: {function.__name__} calls itself; use a loop", node
+            )
+        if depth > DEEPEST:
+            raise tracer.error(
+                f"calls nest more than {DEEPEST} deep here; write some of the functions into their callers",
+                node,
             )
         seen = seen.caller
     env = _bind(tracer, node, kernel, args, kwargs)

@@ -11,6 +11,7 @@ from ..errors import ASTFrontendError
 from ..ir.builder import Builder, Scope
 from ..ir.expr import Ops, Param
 from ..language.symbolic import tensor
+from .branches import TOO_DEEP
 from .dependencies import Dependency, Environment
 from .inline import inline
 from .scopes import is_listed
@@ -51,9 +52,7 @@ def trace_kernel(
         try:
             tracer.body(node.body)
         except RecursionError:
-            raise ASTFrontendError(
-                "an expression nests too deeply; split it into several assignments", builder.span
-            ) from None
+            raise ASTFrontendError(TOO_DEEP, builder.span) from None
     ops = Ops(n for n in builder.scope.trace if is_listed(n))
     dependencies = tuple(environment.dependencies.values())
     return Trace(ops, tuple(params), builder.scope, dependencies, environment.opaque)

@@ -10,6 +10,9 @@ import numpy as np
 
 from ..errors import GridError
 
+MOST = 2**31 - 1
+"""The largest dimension: positions in a grid are ``i32``."""
+
 
 class Meta(dict[str, Any]):
     """What a grid function receives. Equal to the dict of compile-time arguments; also answers
@@ -56,17 +59,19 @@ def normalise(grid: Any) -> tuple[int, int, int]:
     """Three dimensions from an int or a sequence of one to three non-negative ints.
 
     Raises ``GridError`` (a ``ValueError``) for anything else: bools, floats, negative or more than
-    three dimensions, an empty grid.
+    three dimensions, dimensions beyond ``i32``, an empty grid.
     """
     dims = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     if not 1 <= len(dims) <= 3:
         raise GridError(f"a grid has one to three dimensions, got {grid!r}")
     sizes = [_size(dim, grid) for dim in dims]
+    if len(sizes) == 3 and sizes[0] * sizes[1] * sizes[2] >= 1 << 63:
+        raise GridError(f"a grid has less than 2**63 programs, got {grid!r}")
     return (*sizes, 1, 1)[:3]  # type: ignore[return-value]
 
 
 def _size(dim: Any, grid: Any) -> int:
-    if type(dim) is int and dim >= 0:
+    if type(dim) is int and 0 <= dim <= MOST:
         return dim
     if isinstance(dim, (bool, np.bool_)):
         raise GridError(f"a grid dimension must be an int, got a bool in {grid!r}")
@@ -79,4 +84,9 @@ def _size(dim: Any, grid: Any) -> int:
         ) from None
     if size < 0:
         raise GridError(f"a grid dimension must not be negative, got {grid!r}")
+    if size > MOST:
+        raise GridError(
+            f"a grid dimension must be at most {MOST} (program_id is an i32), got {grid!r}; give each "
+            "program more elements, or use more dimensions"
+        )
     return size

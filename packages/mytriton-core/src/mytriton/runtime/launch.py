@@ -28,7 +28,7 @@ from .argview import ArgView
 from .binder import LAUNCH_OPTIONS, make_keyed
 from .compiler import DEFAULT_OPT_LEVEL, Compiled, Request, compile_ssa, trace
 from .facts import asked_for, wanted
-from .grid import Meta, normalise
+from .grid import MOST, Meta, normalise
 from .result import LaunchResult
 from .specialisation import Specialisation, check_readonly, warn_strides
 
@@ -58,7 +58,7 @@ def launch(
         if isinstance(error, ArgumentError):
             raise
         values, constants, options, parts = _keyed_with_rare(kernel, args, kwargs, error)
-    if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and grid[0] >= 0:
+    if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and 0 <= grid[0] <= MOST:
         size = (grid[0], 1, 1)
     else:
         if callable(grid):

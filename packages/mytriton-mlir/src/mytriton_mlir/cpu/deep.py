@@ -208,7 +208,9 @@ class Deep:
         def some(at: Val) -> None:
             place = e.element(start, at, buffer.kind)
             for j in range(AT_ONCE):
-                b.line(b.level, prefetch(e.element(place, b.constant(j * line, "i64"), buffer.kind), 2))
+                b.line(
+                    b.level, prefetch(e.element(place, b.constant(j * line, "i64"), buffer.kind), 2)
+                )
 
         each(e, max(1, int(part * buffer.pitch)), AT_ONCE * line, some)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .emitter import Emitter
     from .target import Target
 
-#: Steps of the inner extent in one trip.
+#: Steps of the inner extent in one trip, of a product of several trips of a loop.
 UNROLL = 2
 
 
@@ -185,7 +185,7 @@ class Product:
         along = e.times(iv, self.a.strides[-1])
         places = [e.element(first, along, self.a.kind) for first in firsts]
         ends = names
-        unroll = UNROLL if self.inner % UNROLL == 0 else 1
+        unroll = UNROLL if self.trips is not None and self.inner % UNROLL == 0 else 1
         for k in range(unroll):
             down, right = (
                 e.times(b.constant(k, "i64"), f.strides[axis])

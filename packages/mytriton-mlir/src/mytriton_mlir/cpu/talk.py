@@ -50,7 +50,10 @@ EXTERNALS = (
     "  llvm.func @PyImport_ImportModule(!llvm.ptr) -> !llvm.ptr\n"
     "  llvm.func @PyObject_GetAttrString(!llvm.ptr, !llvm.ptr) -> !llvm.ptr\n"
     "  llvm.func @PyLong_FromVoidPtr(!llvm.ptr) -> !llvm.ptr\n"
-    "  llvm.func @PyObject_CallOneArg(!llvm.ptr, !llvm.ptr) -> !llvm.ptr\n"
+    # Python 3.10 has no function that takes one argument as it is.
+    "  llvm.func @PyTuple_New(i64) -> !llvm.ptr\n"
+    "  llvm.func @PyTuple_SetItem(!llvm.ptr, i64, !llvm.ptr) -> i32\n"
+    "  llvm.func @PyObject_CallObject(!llvm.ptr, !llvm.ptr) -> !llvm.ptr\n"
     "  llvm.func @PyErr_Clear()\n"
 )
 
@@ -184,7 +187,11 @@ def _call(e: Emitter, about: dict[str, Any], places: Sequence[Val]) -> None:
     text = f"llvm.call @PyObject_GetAttrString({module.name}, {names[1]}) : {signature}"
     function = emit(text, ptr)
     number = emit(f"llvm.call @PyLong_FromVoidPtr({record.name}) : ({ptr}) -> {ptr}", ptr)
-    emit(f"llvm.call @PyObject_CallOneArg({function.name}, {number.name}) : {signature}", ptr)
+    one, zero = b.constant(1, "i64").name, b.constant(0, "i64").name
+    packed = emit(f"llvm.call @PyTuple_New({one}) : (i64) -> {ptr}", ptr)
+    text = f"{packed.name}, {zero}, {number.name}) : ({ptr}, i64, {ptr}) -> i32"
+    emit(f"llvm.call @PyTuple_SetItem({text}", "i32")
+    emit(f"llvm.call @PyObject_CallObject({function.name}, {packed.name}) : {signature}", ptr)
     b.line(level, "llvm.call @PyErr_Clear() : () -> ()")
     b.line(level, f"llvm.call @PyGILState_Release({state.name}) : (i32) -> ()")
 

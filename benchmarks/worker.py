@@ -35,6 +35,10 @@ def main() -> None:
             current = request["case"]
             case = CASES[current]
             inputs = case.inputs(np.random.default_rng(0))
+            if current.split()[0] not in runs:
+                run = None
+                say(error="does not offer it")
+                continue
             try:
                 run, out = runs[current.split()[0]](inputs)
                 run()

@@ -135,12 +135,14 @@ def _translated(text: str, lines: bool = False) -> Iterator[int]:
 def ir_to_object(text: str, passes: str = "") -> bytes:
     """Object code of LLVM IR, without MLIR."""
     library = llvm()
-    context = library.call("LLVMContextCreate")
-    try:
-        module = library.parse(text, context)
+    # The target machine is that of every kernel, and for one thread at a time.
+    with _lock:
+        context = library.call("LLVMContextCreate")
         try:
-            return library.object_code(module, library.machine(), passes)
+            module = library.parse(text, context)
+            try:
+                return library.object_code(module, library.machine(), passes)
+            finally:
+                library.call("LLVMDisposeModule", module)
         finally:
-            library.call("LLVMDisposeModule", module)
-    finally:
-        library.call("LLVMContextDispose", context)
+            library.call("LLVMContextDispose", context)

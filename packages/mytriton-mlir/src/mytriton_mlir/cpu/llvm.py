@@ -10,11 +10,12 @@ import ctypes
 import importlib.util
 import os
 import threading
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 c_ptr = ctypes.c_void_p
 _CODEGEN_DEFAULT, _RELOC_PIC, _CODE_MODEL_SMALL = 2, 2, 3
 _ASSEMBLY_FILE, _OBJECT_FILE = 0, 1
@@ -22,6 +23,19 @@ _ASSEMBLY_FILE, _OBJECT_FILE = 0, 1
 
 class LLVMError(RuntimeError):
     """LLVM refused; the message is its own."""
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """``functools.cache`` for what must not be made twice, by two threads at a time."""
+    kept = cache(make)
+    lock = threading.RLock()
+
+    @wraps(make)
+    def get() -> T:
+        with lock:
+            return kept()
+
+    return get
 
 
 #: name -> (result, arguments)
@@ -274,7 +288,7 @@ class Loaded:
             pass  # interpreter shutdown: the process is going away with its memory
 
 
-@cache
+@once
 def llvm() -> LLVM:
     """The library. Raises ``LLVMError`` when it is not there, or is none of ours."""
     path = find_library()

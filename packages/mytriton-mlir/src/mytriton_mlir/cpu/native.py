@@ -14,7 +14,6 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
-from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ import numpy as np
 from mytriton.plugin_api import ABSENT, DirectLaunch, DirectParameter
 
 from . import native_ir as ir
+from .llvm import once
 from .pool import Pool, load_ir
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _api() -> list[int]:
     return [found[k] for k in range(ir.API_WORDS)]
 
 
-@cache
+@once
 def native() -> Native | None:
     """The launcher of this process, or ``None`` where there is none."""
     try:

@@ -53,13 +53,13 @@ def main() -> None:
         if run is None:
             say(error="failed before")
             continue
+        clock = time.process_time if request["cpu"] else time.perf_counter
         best, end = float("inf"), time.perf_counter() + request["seconds"]
         while True:
-            start = time.perf_counter()
+            start = clock()
             run()
-            now = time.perf_counter()
-            best = min(best, now - start)
-            if now >= end:
+            best = min(best, clock() - start)
+            if time.perf_counter() >= end:
                 break
         say(best=best)
 

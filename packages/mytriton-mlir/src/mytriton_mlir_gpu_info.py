@@ -32,6 +32,7 @@ INFO = BackendInfo(
     device_kinds=("cuda",),
     capabilities=capability_table(
         yes=(*_OPERATIONS, *_DTYPES, *_SHAPES),
+        planned={"op.device_print": "not lowered to gpu.printf yet"},
         no={
             "limit.block>1024": "every element of a block has a thread of its own",
             "limit.shared>49152": "what a program reduces at once must fit in shared memory",

@@ -1,7 +1,7 @@
 """Plots of the tutorials: ``python benchmarks/tutorials.py [folder]`` (default ``docs/images``).
 
-Needs matplotlib, the ``mlir-cpu`` backend, and PyTorch as a peer where it is installed. Median of
-``triton.testing.do_bench``, all providers of a size in turn, each on one thread: with more of them a busy
+Needs matplotlib, the ``mlir-cpu`` backend, and PyTorch as a peer where it is installed. Best of what
+``triton.testing.do_bench`` measures, all providers of a size in turn, each on one thread: with more of them a busy
 machine says more about schedulers than about kernels.
 """
 
@@ -67,7 +67,7 @@ def numpy_norm(x: Any) -> Any:
 
 
 def measure(run: Any) -> float:
-    return float(triton.testing.do_bench(run, warmup=20, rep=100, return_mode="median"))
+    return float(triton.testing.do_bench(run, warmup=20, rep=100, return_mode="min"))
 
 
 def report(name: str, axis: str, sizes: list[int], unit: str) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,7 @@ from mytriton.analysis.pointers import accessed_params
 from . import cache, engine, fastpath
 from .emitter import STREAM_ALIGNMENT, Assumptions, default_assumptions, emit, entry_name
 from .llvm import LLVMError, Loaded, llvm, missing
+from .locks import BUILD
 from .pool import pool
 from .target import Target
 from .texts import Texts, code_bytes
@@ -35,7 +35,6 @@ CALLING = (
 )
 #: Functions of the process by digest: the same code is linked once.
 _loaded: weakref.WeakValueDictionary[str, Loaded] = weakref.WeakValueDictionary()
-_lock = threading.Lock()
 
 
 @dataclass
@@ -53,7 +52,7 @@ def build(text: str, entry: str, target: Target) -> Loaded | engine.EngineCode:
     if missing():
         return engine.build(text, entry)
     key = cache.key(text, target)
-    with _lock:
+    with BUILD:
         if (found := _loaded.get(key)) is not None:
             return found
         symbol = f"{entry}_{key[:24]}"
@@ -116,7 +115,6 @@ class CompiledKernel:
         self._entry = source.entry
         self._default = default_assumptions(function)
         self._variants: dict[Assumptions, Variant] = {}
-        self._build_lock = threading.Lock()
         self.parameters = params = function.params
         self.pointers = [k for k, p in enumerate(params) if mt.is_pointer(p.ty)]
         loaded, stored = accessed_params(function)
@@ -151,7 +149,7 @@ class CompiledKernel:
     def _variant(self, assume: Assumptions, text: str | None = None) -> Variant:
         found = self._variants.get(assume)
         if found is None:
-            with self._build_lock:
+            with BUILD:
                 if (found := self._variants.get(assume)) is None:
                     if text is None:
                         text = emit(self._function, self._target, assume)

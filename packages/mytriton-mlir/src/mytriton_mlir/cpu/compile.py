@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Any
 
 from ..versions import check
 from .llvm import LLVMError, c_ptr, llvm, missing
+from .locks import GENERATE
 
 #: Everything is scalars, one-dimensional vectors and plain pointers: no other pass is needed.
 PIPELINE = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"
@@ -21,8 +21,6 @@ PIPELINE = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealize
 _WITH_LINES = (
     f"{PIPELINE[:-1]},ensure-debug-info-scope-on-llvm-func{{emission-kind=LineTablesOnly}})"
 )
-
-_lock = threading.Lock()
 
 
 @cache
@@ -96,7 +94,7 @@ def lowered(text: str, lines: bool = False) -> Iterator[Any]:
     """A module in MLIR's LLVM dialect, in its context, which nobody else uses meanwhile; with
     ``lines`` it says which line of the text each instruction came from. Raises ``RuntimeError``
     naming the stage that failed."""
-    with _lock:
+    with GENERATE:
         context, manager = _passes()
         with context:
             if lines:
@@ -136,7 +134,7 @@ def ir_to_object(text: str, passes: str = "") -> bytes:
     """Object code of LLVM IR, without MLIR."""
     library = llvm()
     # The target machine is that of every kernel, and for one thread at a time.
-    with _lock:
+    with GENERATE:
         context = library.call("LLVMContextCreate")
         try:
             module = library.parse(text, context)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import threading
 import weakref
 from importlib import import_module
 from typing import Any
 
 from . import talk
 from .compile import lowered
+from .locks import BUILD
 
 #: What users are told who have no ``libLLVM``.
 NOTE = "libLLVM was not found: launches use one thread, and compiled code is not kept on disk"
 
 _engines: weakref.WeakValueDictionary[str, EngineCode] = weakref.WeakValueDictionary()
-_lock = threading.Lock()
 
 
 class EngineCode:
@@ -48,7 +47,7 @@ def importable() -> str:
 def build(text: str, entry: str) -> EngineCode:
     """The function ``entry`` of an MLIR module. Raises ``RuntimeError`` naming the stage that failed."""
     key = hashlib.sha256(text.encode()).hexdigest()
-    with _lock:
+    with BUILD:
         found = _engines.get(key)
         if found is None:
             found = _engines[key] = _compile(text, entry)

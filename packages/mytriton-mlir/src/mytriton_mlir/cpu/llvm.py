@@ -15,6 +15,8 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .locks import LINK
+
 T = TypeVar("T")
 c_ptr = ctypes.c_void_p
 _CODEGEN_DEFAULT, _RELOC_PIC, _CODE_MODEL_SMALL = 2, 2, 3
@@ -29,6 +31,13 @@ def once(make: Callable[[], T]) -> Callable[[], T]:
     """``functools.cache`` for what must not be made twice, by two threads at a time."""
     kept = cache(make)
     lock = threading.RLock()
+
+    def renew() -> None:
+        nonlocal lock
+        lock = threading.RLock()
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=renew)
 
     @wraps(make)
     def get() -> T:
@@ -118,8 +127,6 @@ class LLVM:
         numbers = [ctypes.c_uint() for _ in range(3)]
         self._library.LLVMGetVersion(*map(ctypes.byref, numbers))
         self.version = ".".join(str(n.value) for n in numbers)
-        # Reentrant: the garbage collector may free a kernel while another is being loaded.
-        self._lock = threading.RLock()
         self._jit = c_ptr()
         self._dylib = c_ptr()
         self._target = c_ptr()
@@ -227,7 +234,7 @@ class LLVM:
 
     def load(self, code: bytes, entry: str) -> Loaded:
         """Link object code into the process. ``entry`` must be a new name."""
-        with self._lock:
+        with LINK:
             self._start()
             buffer = self.call(
                 "LLVMCreateMemoryBufferWithMemoryRangeCopy", code, len(code), entry.encode()
@@ -245,7 +252,7 @@ class LLVM:
     def address(self, name: str) -> int:
         """The address of another function of code that has been loaded."""
         found = ctypes.c_uint64()
-        with self._lock:
+        with LINK:
             self._check(
                 self.call("LLVMOrcLLJITLookup", self._jit, ctypes.byref(found), name.encode())
             )
@@ -265,7 +272,7 @@ class LLVM:
 
     def unload(self, tracker: Any) -> None:
         """Free what ``load`` linked."""
-        with self._lock:
+        with LINK:
             error = self.call("LLVMOrcResourceTrackerRemove", tracker)
             self.call("LLVMOrcReleaseResourceTracker", tracker)
             self._check(error)

@@ -166,3 +166,26 @@ def test_a_factor_that_is_the_output():
     store[:-1] = a.ravel()
     chain_kernel.with_backend("mlir-cpu")[(4,)](store[:-1], b, store[:], 4 * n, B=n)
     np.testing.assert_array_equal(store[:-1].reshape(n, -1), want)
+
+
+@triton.jit
+def two_products_kernel(a, b, c, d, K, B: tl.constexpr):
+    row, column = tl.program_id(0), tl.program_id(1)
+    m, n, i = row * B + tl.arange(0, B), column * B + tl.arange(0, B), tl.arange(0, B)
+    first = tl.zeros((B, B), tl.float32)
+    second = tl.zeros((B, B), tl.float32)
+    for k in range(0, K, B):
+        x = tl.load(a + m[:, None] * K + k + i[None, :])
+        first = tl.dot(x, tl.load(b + (k + i)[:, None] * 4 * B + n[None, :]), first)
+    for k in range(0, K, B):
+        x = tl.load(a + m[:, None] * K + k + i[None, :])
+        second = tl.dot(x, tl.load(c + (k + i)[:, None] * 4 * B + n[None, :]), second)
+    tl.store(d + m[:, None] * 4 * B + n[None, :], first * second)
+
+
+def test_two_products_have_tables_of_their_own():
+    rng, size, depth = np.random.default_rng(5), 16, 304
+    a, b, c = whole(rng, 3 * size, depth), whole(rng, depth, 64), whole(rng, depth, 64)
+    d = np.full((3 * size, 64), 99.0, "f")
+    two_products_kernel.with_backend("mlir-cpu")[(3, 4)](a, b, c, d, depth, B=size)
+    np.testing.assert_array_equal(d, (a @ b) * (a @ c))

@@ -97,6 +97,17 @@ def kernel_source(function: Any) -> KernelSource:
     return KernelSource(function, code.co_filename, list(lines))
 
 
+def _parse(text: str, filename: str) -> ast.Module:
+    """``ast.parse``, also where Python mistakes what other threads parse meanwhile for a fault of its
+    own (CPython issue 106905)."""
+    for _ in range(100):
+        try:
+            return ast.parse(text, filename)
+        except SystemError:
+            pass
+    return ast.parse(text, filename)
+
+
 def _functions(source: KernelSource) -> dict[tuple[str, int], Function]:
     """Every function of a file, by name and by the line it or its first decorator starts at."""
     text = "".join(source.lines)
@@ -105,7 +116,7 @@ def _functions(source: KernelSource) -> dict[tuple[str, int], Function]:
         if len(_parsed) > 64:
             _parsed.clear()
         try:
-            tree = ast.parse(text, source.filename)
+            tree = _parse(text, source.filename)
         except (SyntaxError, ValueError, RecursionError) as error:
             raise ASTFrontendError(f"could not parse {source.filename}: {error}") from error
         found: dict[tuple[str, int], Function] = {}

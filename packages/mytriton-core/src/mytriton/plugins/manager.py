@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import os
-import threading
 import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from ..locks import ForkLock
 from . import discovery, messages, sources, variables
 from .discovery import Entry, Record
 from .errors import (
@@ -45,7 +45,7 @@ class Manager:
     """Backends and other plugins of this process. Every method may be called from any thread."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = ForkLock()
         self._scan: discovery.Scan | None = None
         self._builtin: Record | None = None
         self._registered: dict[str, Record] = {}

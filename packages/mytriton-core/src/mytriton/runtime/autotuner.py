@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from ..errors import (
     OutOfBoundsError,
     SanitizerError,
 )
+from ..locks import ForkLock
 from ..plugins import sources
 from .errors import (
     AutotuneError,
@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 #: One tuning at a time: two at once would time each other.
-_TUNING = threading.RLock()
+_TUNING = ForkLock()
 _QUANTILES = (0.5, 0.2, 0.8)
 #: What is the caller's mistake whatever the configuration.
 _CALLERS = (ArgumentError, GridError, OutOfBoundsError, SanitizerError)

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import ArgumentError, MytritonError, for_user
 from ..frontend.source import KernelSource, kernel_source
+from ..locks import ForkLock
 from .binder import Binder, make_binder
 from .interface import EXPLICIT, KernelInterface, backend_text, checks
 from .params import KernelParam, kernel_params, parameter_names
@@ -70,7 +70,7 @@ class JITFunction(KernelInterface):
         #: By the backend named by ``with_backend``: ``f(grid, *args, **kwargs)``, which launches
         #: without looking anything up, where it can (see ``runtime.direct``).
         self.direct: dict[str | None, Callable[..., Any]] = {}
-        self.lock = threading.RLock()
+        self.lock = ForkLock()
         self.warned: set[str] = set()
         functools.update_wrapper(self, self.source.function)
 

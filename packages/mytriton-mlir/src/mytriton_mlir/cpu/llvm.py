@@ -11,6 +11,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -129,6 +130,7 @@ class LLVM:
         self.version = ".".join(str(n.value) for n in numbers)
         self._jit = c_ptr()
         self._dylib = c_ptr()
+        self._linked: dict[str, _Linked] = {}
         self._target = c_ptr()
         self._machines: dict[str, Any] = {}
         for part in ("TargetInfo", "Target", "TargetMC", "AsmPrinter", "AsmParser"):
@@ -240,14 +242,24 @@ class LLVM:
                 "LLVMCreateMemoryBufferWithMemoryRangeCopy", code, len(code), entry.encode()
             )
             tracker = self.call("LLVMOrcJITDylibCreateResourceTracker", self._dylib)
-            loaded = Loaded(self, tracker)
-            self._check(self.call("LLVMOrcLLJITAddObjectFileWithRT", self._jit, tracker, buffer))
-            address = ctypes.c_uint64()
-            self._check(
-                self.call("LLVMOrcLLJITLookup", self._jit, ctypes.byref(address), entry.encode())
-            )
-            loaded.address = address.value
-            return loaded
+            try:
+                add = self.call("LLVMOrcLLJITAddObjectFileWithRT", self._jit, tracker, buffer)
+                self._check(add)
+                address = self.address(entry)
+            except LLVMError:
+                self._remove(tracker)
+                raise
+            self._linked[entry] = _Linked(tracker, address)
+            return Loaded(self, entry, address)
+
+    def loaded(self, entry: str) -> Loaded | None:
+        """The function, when code of that name is in the process already."""
+        with LINK:
+            linked = self._linked.get(entry)
+            if linked is None:
+                return None
+            linked.users += 1
+            return Loaded(self, entry, linked.address)
 
     def address(self, name: str) -> int:
         """The address of another function of code that has been loaded."""
@@ -270,27 +282,44 @@ class LLVM:
             raise LLVMError(self._text(error.value or 0))
         return module
 
-    def unload(self, tracker: Any) -> None:
-        """Free what ``load`` linked."""
+    def unload(self, entry: str) -> None:
+        """Free what ``load`` linked, when this was the last user."""
         with LINK:
-            error = self.call("LLVMOrcResourceTrackerRemove", tracker)
-            self.call("LLVMOrcReleaseResourceTracker", tracker)
-            self._check(error)
+            linked = self._linked[entry]
+            linked.users -= 1
+            if not linked.users:
+                del self._linked[entry]
+                self._remove(linked.tracker)
+
+    def _remove(self, tracker: Any) -> None:
+        error = self.call("LLVMOrcResourceTrackerRemove", tracker)
+        self.call("LLVMOrcReleaseResourceTracker", tracker)
+        self._check(error)
+
+
+@dataclass
+class _Linked:
+    """Code in the process. Its users are counted, under the lock: a weak reference would give one that
+    another thread is about to free."""
+
+    tracker: Any
+    address: int
+    users: int = 1
 
 
 class Loaded:
     """A function of the process; freed with the last reference."""
 
-    def __init__(self, llvm: LLVM, tracker: Any) -> None:
+    def __init__(self, llvm: LLVM, entry: str, address: int) -> None:
         self._llvm = llvm
-        self._tracker = tracker
-        self.address = 0
+        self._entry = entry
+        self.address = address
         #: Size of its instructions, where that is known.
         self.code_bytes: int | None = None
 
     def __del__(self) -> None:
         try:
-            self._llvm.unload(self._tracker)
+            self._llvm.unload(self._entry)
         except Exception:
             pass  # interpreter shutdown: the process is going away with its memory
 

@@ -21,8 +21,11 @@ from .builder import Level, Val
 if TYPE_CHECKING:
     from .emitter import Emitter
 
-#: Bytes of packed factors, for each of the two: a good part of a last-level cache.
+#: Bytes of packed factors, for each of the two: a good part of a last-level cache, and together less
+#: than the 32 MB from which on the C library maps memory anew each time.
 AREA = 12 << 20
+#: The same in kernels with more products than one, from the second on.
+SMALL_AREA = 1 << 20
 #: Entries of a table.
 ENTRIES = 64
 #: A panel that has not been used while so many times all the others might have been is free.
@@ -119,7 +122,8 @@ class Panels:
         self._table = e.scratch(8 * (_HEAD + ENTRIES * self._width), f"table of {name}")
         for word in range(_HEAD):
             self._put(self._number(0), self._number(word), e.b.root)
-        self._find(words, size, groups, e.scratch(AREA, f"panels of {name}"), aside)
+        self._bytes = AREA if e.bytes < 2 * AREA else SMALL_AREA
+        self._find(words, size, groups, e.scratch(self._bytes, f"panels of {name}"), aside)
 
     # ------------------------------------------------------------------ the table
 
@@ -149,7 +153,7 @@ class Panels:
         b, level, number = self.b, self._level, self._number
         zero, one = number(0), number(1)
         whole = b.binary("arith.muli", groups, number(size))
-        slots = b.binary("arith.divui", number(AREA), whole)
+        slots = b.binary("arith.divui", number(self._bytes), whole)
         slots = b.binary("arith.minui", slots, number(ENTRIES))
         fits = b.compare("arith.cmpi", "ugt", slots, zero)
         before = self._get(number(_TIME), level)

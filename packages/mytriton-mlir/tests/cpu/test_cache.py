@@ -85,18 +85,18 @@ def test_specialisations_are_freed_and_made_again(tmp_path):
 
     import numpy as np
 
-    from mytriton_mlir.cpu.artifact import _loaded
+    from mytriton_mlir.cpu.llvm import llvm
 
     scale_kernel = _scale_kernel()
 
     x, out = np.arange(40, dtype="f"), np.zeros(40, "f")
-    before = len(_loaded)
+    before = len(llvm()._linked)
     for _ in range(30):
         scale_kernel.with_backend("mlir-cpu")[(1,)](x, out, 40, 3.0, BLOCK=48)
         np.testing.assert_array_equal(out, x * 3)
         scale_kernel.clear_cache()
         gc.collect()
-    assert len(_loaded) <= before
+    assert len(llvm()._linked) <= before
 
 
 def _scale_kernel():

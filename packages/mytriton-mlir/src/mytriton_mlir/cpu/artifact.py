@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache as cached
@@ -33,8 +31,6 @@ CALLING = (
     "counted with axis 0 of the grid fastest; slots are 8 bytes each: the arguments in order (addresses, "
     "int64_t, double, bool in the lowest byte), then the three extents of the grid; 0 is success"
 )
-#: Functions of the process by digest: the same code is linked once.
-_loaded: weakref.WeakValueDictionary[str, Loaded] = weakref.WeakValueDictionary()
 
 
 @dataclass
@@ -52,43 +48,27 @@ def build(text: str, entry: str, target: Target) -> Loaded | engine.EngineCode:
     if missing():
         return engine.build(text, entry)
     key = cache.key(text, target)
+    symbol = f"{entry}_{key[:24]}"
     with BUILD:
-        if (found := _loaded.get(key)) is not None:
+        # The same code is linked once.
+        if (found := llvm().loaded(symbol)) is not None:
             return found
-        symbol = f"{entry}_{key[:24]}"
         code = cache.get(key)
-        loaded = None
         if code is not None:
             try:
-                loaded = _link(code, symbol)
+                return _link(code, symbol)
             except LLVMError:
                 cache.drop(key)  # not what was written: compile again
-        if loaded is None:
-            from .compile import to_object
+        from .compile import to_object
 
-            code = to_object(text.replace(f"@{entry}(", f"@{symbol}(", 1), target.features)
-            loaded = _link(code, symbol)
-            cache.put(key, code)
-        _loaded[key] = loaded
-        return loaded
+        code = to_object(text.replace(f"@{entry}(", f"@{symbol}(", 1), target.features)
+        made = _link(code, symbol)
+        cache.put(key, code)
+        return made
 
 
 def _link(code: bytes, symbol: str) -> Loaded:
-    loaded = _load(code, symbol)
-    loaded.code_bytes = code_bytes(code)
-    return loaded
-
-
-def _load(code: bytes, symbol: str) -> Loaded:
-    """Load code whose predecessor of the same name may still be on its way out in another thread."""
-    for _ in range(100):
-        try:
-            return llvm().load(code, symbol)
-        except LLVMError as error:
-            if "duplicate definition" not in str(error):
-                raise
-        time.sleep(0.001)
-    return llvm().load(code, symbol)
+    return llvm().load(code, symbol, code_bytes(code))
 
 
 @cached

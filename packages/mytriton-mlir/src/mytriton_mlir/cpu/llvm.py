@@ -234,8 +234,9 @@ class LLVM:
         self.call("LLVMOrcJITDylibAddGenerator", self._dylib, generator)
         self._jit = jit
 
-    def load(self, code: bytes, entry: str) -> Loaded:
-        """Link object code into the process. ``entry`` must be a new name."""
+    def load(self, code: bytes, entry: str, size: int | None = None) -> Loaded:
+        """Link object code into the process. ``entry`` must be a new name, ``size`` that of its
+        instructions."""
         with LINK:
             self._start()
             buffer = self.call(
@@ -249,8 +250,8 @@ class LLVM:
             except LLVMError:
                 self._remove(tracker)
                 raise
-            self._linked[entry] = _Linked(tracker, address)
-            return Loaded(self, entry, address)
+            linked = self._linked[entry] = _Linked(tracker, address, size)
+            return Loaded(self, entry, linked)
 
     def loaded(self, entry: str) -> Loaded | None:
         """The function, when code of that name is in the process already."""
@@ -259,7 +260,7 @@ class LLVM:
             if linked is None:
                 return None
             linked.users += 1
-            return Loaded(self, entry, linked.address)
+            return Loaded(self, entry, linked)
 
     def address(self, name: str) -> int:
         """The address of another function of code that has been loaded."""
@@ -304,18 +305,19 @@ class _Linked:
 
     tracker: Any
     address: int
+    size: int | None
     users: int = 1
 
 
 class Loaded:
     """A function of the process; freed with the last reference."""
 
-    def __init__(self, llvm: LLVM, entry: str, address: int) -> None:
+    def __init__(self, llvm: LLVM, entry: str, linked: _Linked) -> None:
         self._llvm = llvm
         self._entry = entry
-        self.address = address
+        self.address = linked.address
         #: Size of its instructions, where that is known.
-        self.code_bytes: int | None = None
+        self.code_bytes = linked.size
 
     def __del__(self) -> None:
         try:

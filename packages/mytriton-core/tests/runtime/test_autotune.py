@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -214,6 +215,19 @@ class TestMistakes:
             TypeError, match=f"{message}, which is no parameter; parameters: x, out"
         ):
             triton.autotune(blocks(16), **options)(triton.jit(scale))
+
+    @pytest.mark.parametrize(
+        ("configs", "key", "message"),
+        [
+            ([{"BLOCK": 16}], ["n"], "configs is a list of triton.Config, got {'BLOCK': 16}; write"),
+            (triton.Config({"BLOCK": 16}), ["n"], "configs is a list of triton.Config, got <"),
+            (blocks(16), "n", "key is a list of names of parameters, got 'n'"),
+            (blocks(16), [2], "key is a list of names of parameters, got 2"),
+        ],
+    )  # fmt: skip
+    def test_lists_that_are_none(self, configs: Any, key: Any, message: str) -> None:
+        with pytest.raises(ArgumentError, match=re.escape(message)):
+            triton.autotune(configs, key)(triton.jit(scale))
 
     def test_an_unhashable_key(self) -> None:
         kernel = triton.autotune(blocks(16, 32), ["factor"])(triton.jit(scale))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import mytriton as triton
 import mytriton.language as tl
+from mytriton.errors import ArgumentError
 
 
 @triton.jit
@@ -34,6 +36,13 @@ def test_one_sees_those_before_it() -> None:
     out = np.zeros(8, np.int32)
     kernel[(1,)](out, 8)
     assert out.tolist() == [16] * 8
+
+
+def test_a_value_that_is_no_function_is_refused() -> None:
+    with pytest.raises(
+        ArgumentError, match="kernel 'fill': BLOCK needs a function .*lambda args: 8"
+    ):
+        triton.heuristics({"BLOCK": 8})(fill)
 
 
 def test_arguments_are_seen_by_name_however_they_are_passed() -> None:

@@ -87,16 +87,19 @@ def test_specialisations_are_freed_and_made_again(tmp_path):
 
     from mytriton_mlir.cpu.llvm import llvm
 
+    def linked():
+        return sum(entry.startswith("scale_kernel") for entry in llvm()._linked)
+
     scale_kernel = _scale_kernel()
 
     x, out = np.arange(40, dtype="f"), np.zeros(40, "f")
-    before = len(llvm()._linked)
     for _ in range(30):
         scale_kernel.with_backend("mlir-cpu")[(1,)](x, out, 40, 3.0, BLOCK=48)
         np.testing.assert_array_equal(out, x * 3)
+        assert linked() == 1
         scale_kernel.clear_cache()
         gc.collect()
-    assert len(llvm()._linked) <= before
+    assert linked() == 0
 
 
 def _scale_kernel():

@@ -76,12 +76,12 @@ class Autotuner(KernelInterface):
     ) -> None:
         self.fn = fn
         self.arg_names = list(arg_names)
-        self.configs = list(configs) or [Config({})]
-        self.keys = list(key)
-        self.reset_to_zero = list(reset_to_zero or ())
-        self.restore_value = list(restore_value or ())
         self.base_fn = jitted(fn)
         self._named_after(self.base_fn)
+        self.configs = self._listed("configs", configs) or [Config({})]
+        self.keys = self._listed("key", key)
+        self.reset_to_zero = self._listed("reset_to_zero", reset_to_zero)
+        self.restore_value = self._listed("restore_value", restore_value)
         self._check_names()
         #: Copies of ``restore_value`` during a timed run.
         self.restore_copies: dict[str, Any] = {}
@@ -106,6 +106,19 @@ class Autotuner(KernelInterface):
         self.bench_time: float | None = None
         #: The positional arguments of the last launch by name, for hooks that look.
         self.nargs: dict[str, Any] | None = None
+
+    def _listed(self, what: str, given: Any) -> list[Any]:
+        """An argument of ``autotune`` that is a list of configurations or of names."""
+        kind: type = Config if what == "configs" else str
+        items = None if isinstance(given, (str, Config, Mapping)) else list(given or ())
+        wrong = [given] if items is None else [item for item in items if not isinstance(item, kind)]
+        if wrong:
+            wanted = "triton.Config" if kind is Config else "names of parameters"
+            raise ArgumentError(
+                f"autotune of kernel {self.__name__!r}: {what} is a list of {wanted}, got {wrong[0]!r}"
+                + ("; write triton.Config({...})" if kind is Config else "")
+            )
+        return items or []
 
     def _check_names(self) -> None:
         for what in ("keys", "reset_to_zero", "restore_value"):

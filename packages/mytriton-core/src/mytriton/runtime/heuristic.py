@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..errors import ArgumentError
 from .interface import KernelInterface, jitted, names_of
 
 
@@ -21,6 +22,12 @@ class Heuristics(KernelInterface):
         self.arg_names = list(arg_names)
         self.values = values
         self._named_after(jitted(fn))
+        for name, value in values.items():
+            if not callable(value):
+                raise ArgumentError(
+                    f"heuristics of kernel {self.__name__!r}: {name} needs a function of the arguments, got "
+                    f"{value!r}; write lambda args: {value!r}"
+                )
 
     def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compute the values in their order, each from the arguments and those before it, and

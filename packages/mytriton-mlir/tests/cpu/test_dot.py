@@ -32,6 +32,13 @@ def test_of_every_type(shape, dtype, out):
     np.testing.assert_array_equal(c, a.astype(out) @ b.astype(out))
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 1, 8), (16, 1, 64), (1, 16, 2), (8, 2, 1)])
+@pytest.mark.parametrize("dtype, out", [("f4", "f4"), ("f2", "f4"), ("f8", "f8"), ("i1", "i4")])
+def test_of_narrow_factors(shape, dtype, out):
+    # A right factor of one column is stored as rows, which are its elements.
+    test_of_every_type(shape, dtype, out)
+
+
 @triton.jit
 def matmul_kernel(
     a_ptr, b_ptr, c_ptr, M, N, K, sam, sak, sbk, sbn, BM: tl.constexpr, BN: tl.constexpr,
@@ -81,6 +88,12 @@ def test_a_loop_over_tiles(shape, tile, layout, wrap):
         a, b, c, m, n, k, *strides, BM=bm, BN=bn, BK=bk, WRAP=wrap
     )
     np.testing.assert_array_equal(c, want)
+
+
+@pytest.mark.parametrize("tile", [(4, 8, 1), (16, 1, 16), (2, 1, 1), (1, 8, 2), (1, 1, 4)])
+@pytest.mark.parametrize("layout", ["rows", "a transposed", "b transposed"])
+def test_a_loop_over_narrow_tiles(tile, layout):
+    test_a_loop_over_tiles((5, 7, 33), tile, layout, False)
 
 
 @triton.jit

@@ -154,7 +154,8 @@ class Planner:
         if not all(isinstance(v, mt.SSAValue) and v.id in own for v in factors):
             return None
         inner = mt.shape_of(factors[0].ty)[-1]  # type: ignore[union-attr]
-        return found if inner < DEEP else None
+        # The lanes of a factor of one column are its rows, which cannot be put side by side.
+        return found if 1 < inner < DEEP else None
 
     def repeat(self, item: mt.SSAOp) -> While:
         """The plan of a ``while``."""

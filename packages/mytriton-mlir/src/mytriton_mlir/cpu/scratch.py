@@ -161,7 +161,8 @@ class Scratch(Evaluator):
             val = self.b.spread(val, self.tile.width)
         if val.kind == "i1":
             val = self.b.cast("arith.extui", val, "i8")
-        if wide and buffer.panel and val.width > buffer.panel:
+        # A panel of one column is all of the block, and the lanes are its rows.
+        if wide and buffer.panel > 1 and val.width > buffer.panel:
             self._put_panels(buffer, val, slot)
             return
         self._store(val, slot)

@@ -133,7 +133,10 @@ REFUSED = {
     "string": ("a0 + 'x'", "a number or a runtime value is needed here, got 'x'"),
     "constant fault": ("1 / 0", "division by zero"),
     "unknown attribute": ("tl.sotre(out, 1)", "no attribute 'sotre'"),
-    "unknown keyword": ("tl.load(out, msk=1)", "unexpected keyword argument 'msk'"),
+    "unknown keyword": (
+        "tl.load(out, msk=1)",
+        r"argument 'msk' \(did you mean 'mask'\?\); parameters: pointer, mask, other",
+    ),
     "condition": (
         "1 if tl.arange(0, 4) < 2 else 3",
         "only scalar conditions in IfExp are supported",

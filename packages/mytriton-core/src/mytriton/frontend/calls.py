@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import difflib
+import inspect
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -135,8 +137,25 @@ def _language(
     builder.inline = lambda inner, values: inline(tracer, node, inner, values, {})
     try:
         return function(*args, **kwargs)
+    except TypeError:
+        _check_keywords(tracer, node, function, kwargs)
+        raise
     finally:
         builder.inline = outer
+
+
+def _check_keywords(tracer: Tracer, node: ast.Call, function: Any, kwargs: dict[str, Any]) -> None:
+    """Refuse keywords that a function of the language has not, saying which it has."""
+    names = [*inspect.signature(function).parameters]
+    for name in kwargs:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise tracer.error(
+                f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}; parameters: "
+                f"{', '.join(names)}",
+                node,
+            ) from None
 
 
 def _is_namedtuple(function: Any) -> bool:

@@ -30,7 +30,10 @@ def asked(launch: mt.LaunchSpec) -> bool:
 def claim(function: mt.SSAFunction, launch: mt.LaunchSpec) -> mt.Decline | None:
     """Declines what only running the kernel would tell."""
     if asked(launch) and bounds_check(function) is None:
-        reason = "the offsets depend on what the kernel stores, or on which array a pointer is into"
+        reason = (
+            "its accesses cannot be checked beforehand (sanitize: bounds): the offsets depend on what the "
+            "kernel stores, or on which array a pointer is into"
+        )
         return mt.Decline(reason, frozenset({"sanitize.bounds"}))
     return None
 

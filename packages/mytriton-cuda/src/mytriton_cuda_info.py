@@ -45,6 +45,7 @@ INFO = BackendInfo(
         "cupy": "mytriton-cuda[cuda12] or mytriton-cuda[cuda13]",
     },
     language="CUDA C++",
+    suffix=".cu",
     specialise=("align16",),
     variables={
         "MYTRITON_NVRTC": "path of the NVRTC library to use (default: found by itself)",

@@ -40,6 +40,7 @@ INFO = BackendInfo(
         "llvm": 'pip install "mytriton-mlir[bindings]"',
     },
     language="MLIR",
+    suffix=".mlir",
     specialise=("equal1",),
     variables={
         "MYTRITON_NUM_THREADS": "threads a launch may use (default: the processors of this process)",

@@ -43,6 +43,7 @@ INFO = BackendInfo(
     install_hint='pip install "mytriton-mlir[bindings]"',
     requirement_hints={"mlir": "mytriton-mlir[bindings]"},
     language="MLIR",
+    suffix=".mlir",
     variables={
         "MYTRITON_MLIR_CHIP": "GPU that backend mlir compiles for ('sm_90'); default: the one here",
         "MYTRITON_MLIR_IMAGES": "folder that keeps compiled GPU kernels, and gives them without bindings",

@@ -36,4 +36,5 @@ INFO = BackendInfo(
     limits=Limits(grid=(2**31 - 1, 2**31 - 1, 2**31 - 1)),
     install_hint="pip install mytriton-c, and a C compiler (Debian, Ubuntu: apt install gcc)",
     language="C",
+    suffix=".c",
 )

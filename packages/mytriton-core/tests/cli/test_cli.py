@@ -424,3 +424,17 @@ def test_terminal(tools: Any, no_color: bool) -> None:
     assert (b"[1;32m" in text) is not no_color
     assert b"interpreter" in text
     assert b"pip install mytriton-cuda" in text
+
+
+def test_what_is_not_described_is_asked_for_by_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "k.py"
+    file.write_text(
+        "import mytriton as triton\nimport mytriton.language as tl\n\n@triton.jit\n"
+        "def k(x, n, B: tl.constexpr, s=1):\n    tl.store(x + tl.arange(0, B), n * s)\n"
+    )
+    for command in ("inspect", "explain"):
+        assert main([command, f"{file}:k", "--arg", "n=i32"]) == USAGE
+        error = capsys.readouterr().err
+        assert "kernel 'k' needs 'x', 'B': add --arg x=... --constexpr B=64" in error

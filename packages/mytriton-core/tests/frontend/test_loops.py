@@ -373,3 +373,18 @@ def test_a_name_two_loops_disagree_on_has_no_value_after_them():
     with pytest.raises(KernelTypeError, match="'t' is vector<4 x i32> before the loop") as caught:
         kernel.compile(np.zeros(2, np.int32), 3)
     assert caught.value.span.line == kernel.source.function.__code__.co_firstlineno + 6
+
+
+@pytest.mark.parametrize("value", ["tl.multiple_of(i, 4)", "i.to(tl.int64)", "tl.assume(i >= 0)"])
+def test_an_index_may_be_assigned_what_it_is(kernel_from, value):
+    kernel = kernel_from(
+        "def kernel(out, n):\n    total = tl.zeros((), tl.int64)\n    for i in range(n):\n"
+        f"        i = {value}\n        total += i\n    tl.store(out, total)\n"
+    )
+    out = np.zeros(1, np.int64)
+    if "assume" in value:  # which gives nothing
+        with pytest.raises(ASTFrontendError, match="cannot assign to loop induction variable 'i'"):
+            kernel[(1,)](out, 5)
+        return
+    kernel[(1,)](out, 5)
+    assert out[0] == 10

@@ -256,3 +256,14 @@ def test_pointer_offsets_of_every_integer_type(module_from):
     out = np.zeros(6, np.int32)
     module.kernel.with_backend("interpreter")[(1,)](out, 3)
     np.testing.assert_array_equal(out, [0, 3, 2, 1, 4, 0])
+
+
+@pytest.mark.parametrize(
+    "call", ["x * half", "tl.mul(x, half)", "tl.add(x, half)", "tl.sub(half, x)"]
+)
+def test_a_named_number_counts_alike_for_operators_and_functions(module_from, call):
+    module = module_from(
+        "@triton.jit\ndef kernel(p, out):\n    half = 0.5\n    x = tl.load(p)\n"
+        f"    y = {call}\n    tl.static_assert(y.dtype == tl.float32)\n    tl.store(out, y)\n"
+    )
+    module.kernel[(1,)](np.ones(1, np.float16), np.zeros(1, np.float32))

@@ -42,7 +42,8 @@ def toy():
         for name, hook in hooks.items():
             setattr(plugin, f"mytriton_{name}", mt.hookimpl(hook))
         needed = mt.features(kernel.specialise(ARGUMENTS)[0])
-        info = mt.BackendInfo("toy", "a toy", capabilities=mt.capability_table(needed))
+        table = mt.capability_table(needed)
+        info = mt.BackendInfo("toy", "a toy", capabilities=table, suffix=".cu")
         selection.register_backend("toy", plugin, info=info, replace=True)
 
     yield register

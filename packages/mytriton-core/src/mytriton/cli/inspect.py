@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from . import OK, USAGE, output
-from .explain import UsageError, _arguments, _grid, add_arguments, load_kernel
+from .kernels import UsageError, add_arguments, arguments, grid_of, load_kernel
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
@@ -30,8 +30,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         with contextlib.redirect_stdout(sys.stderr):
             kernel = load_kernel(options.kernel)
-            arguments = _arguments(options, kernel)
-            found = kernel.inspect(grid=_grid(options.grid), backend=options.backend, **arguments)
+            given = arguments(options, kernel)
+            found = kernel.inspect(grid=grid_of(options.grid), backend=options.backend, **given)
             text = None if options.stage is None else found[options.stage]
     except KeyError as e:
         output.error(str(e.args[0]))

@@ -17,7 +17,7 @@ from ..language.symbolic import CONTROL_FLOW, binary, literal, tensor, unary
 from .literals import settle
 from .merge import MISSING, Poison, Side, agreement, spell
 from .merger import RESULT, RETURNED, Merger, Placed
-from .scopes import close_structured, listed
+from .scopes import listed
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -124,7 +124,8 @@ def _finish(
     then, other = map(listed, scopes)
     item = If(condition.expr, captures, then, other, tuple(outputs[0]), tuple(outputs[1]))
     types = [output.type for output in outputs[0]]
-    return close_structured(tracer, node, item, types, scopes)
+    with tracer.at(node):
+        return tracer.builder.structured(item, types, scopes)
 
 
 def visit_ifexp(tracer: Tracer, node: ast.IfExp) -> Any:
@@ -164,14 +165,13 @@ def visit_boolop(tracer: Tracer, node: ast.BoolOp) -> Any:
     value: Any = wants
     for part in node.values:
         value = tracer.visit(part)
-        if isinstance(value, tensor) and isinstance(value.type, PointerType):
-            value = True
+        known = static_truth(tracer, value, part)
         with tracer.at(part):
-            if isinstance(value, tensor):
+            if known is None:
                 held = truth(value) if held is None else binary(symbol, held, truth(value))
-            elif tracer.decide(value, part) != wants:
+            elif known != wants:
                 # The whole is decided, whatever the runtime parts are.
-                return value if held is None else _like(held, not wants)
+                return value if held is None else _like(held, known)
     return value if held is None else held
 
 

@@ -20,7 +20,7 @@ from ..language.symbolic import CONTROL_FLOW, tensor
 from ..runtime.interface import KernelInterface
 from .dependencies import Opaque, function_fingerprint
 from .inline import inline
-from .literals import OPERAND_FUNCTIONS, operands, plain
+from .literals import operands, plain
 from .merge import dtype_name, leaves
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _language(
     tracer: Tracer, node: ast.Call, function: Any, args: list[Any], kwargs: dict[str, Any]
 ) -> Any:
     """A function of the language. Functions it is given (``tl.reduce``) are inlined from here."""
-    if getattr(function, "__name__", "") in OPERAND_FUNCTIONS:
+    if getattr(function, "__mytriton_computes__", False):
         found = operands([*args, *kwargs.values()])
         args, kwargs = found[: len(args)], dict(zip(kwargs, found[len(args) :], strict=True))
     else:

@@ -13,11 +13,6 @@ from ..language.compile_time import unwrap
 from ..language.settled import SETTLED, fold, plain, settle
 from ..language.symbolic import literal, tensor
 
-#: Functions of the language that compute on their arguments as operators do.
-OPERAND_FUNCTIONS = frozenset(
-    {"maximum", "minimum", "where", "clamp", "fma", "umulhi", "fdiv", "div_rn"}
-)
-
 
 def known(value: Any) -> Any:
     """``unwrap`` for a value that may have settled and stays so."""
@@ -55,4 +50,4 @@ def _among(value: Any, runtime: Sequence[tensor]) -> Any:
     return plain(value)
 
 
-__all__ = ["OPERAND_FUNCTIONS", "SETTLED", "beside", "fold", "known", "operands", "plain", "settle"]
+__all__ = ["SETTLED", "beside", "fold", "known", "operands", "plain", "settle"]

@@ -18,7 +18,7 @@ from .carry import Carried, LeftOver, Retype, assigned_names
 from .literals import plain, settle
 from .merge import Poison
 from .merger import RETURNED
-from .scopes import close_structured, listed
+from .scopes import listed
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -250,7 +250,8 @@ def _runtime_for(tracer: Tracer, head: Head, types: Types) -> None:
     loop = ForRange(
         index, start, stop, step, captures, listed(scope), carried.inputs, carried.args, outputs
     )
-    results = close_structured(tracer, node, loop, [a.type for a in carried.args], [scope])
+    with tracer.at(node):
+        results = builder.structured(loop, [a.type for a in carried.args], [scope])
     carried.finish(results)
 
 
@@ -357,7 +358,8 @@ def _runtime_while(tracer: Tracer, node: ast.While, types: Types) -> None:
         outputs = carried.outputs()
     captures = tuple({**before.captures, **scope.captures}.values())
     loop = While(condition, captures, listed(scope), carried.inputs, carried.args, outputs)
-    results = close_structured(tracer, node, loop, [a.type for a in carried.args], [before, scope])
+    with tracer.at(node):
+        results = builder.structured(loop, [a.type for a in carried.args], [before, scope])
     carried.finish(results)
 
 

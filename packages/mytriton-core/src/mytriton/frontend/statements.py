@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OpRuleError
+from ..ir.expr import OpExpr
 from ..language.symbolic import literal, tensor
 
 if TYPE_CHECKING:
@@ -34,20 +35,14 @@ def unpack(tracer: Tracer, target: ast.Tuple | ast.List, value: Any, node: ast.A
         tracer.assign(part.value if isinstance(part, ast.Starred) else part, item, node)
 
 
-#: Functions and methods that give the value they are given: hints and casts.
-_SAME_VALUE = frozenset({"multiple_of", "max_contiguous", "max_constancy", "cast", "to"})
-
-
-def keeps_value(node: ast.AST, name: str) -> bool:
-    """Whether a statement assigns to ``name`` what it already is: ``i = tl.multiple_of(i, 16)``."""
-    value = getattr(node, "value", None)
-    if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(value, ast.Call):
+def keeps_value(value: Any, current: Any) -> bool:
+    """Whether ``value`` is ``current`` (hints give what they are given) or a conversion of it."""
+    if not (isinstance(value, tensor) and isinstance(current, tensor)):
         return False
-    function = value.func
-    if not isinstance(function, ast.Attribute) or function.attr not in _SAME_VALUE:
-        return False
-    operands = [*value.args[:1], function.value]
-    return any(isinstance(o, ast.Name) and o.id == name for o in operands)
+    node: Any = value.expr
+    while node is not current.expr and isinstance(node, OpExpr) and node.op == "cast":
+        (node,) = node.args
+    return node is current.expr
 
 
 def says_constexpr(annotation: ast.expr) -> bool:

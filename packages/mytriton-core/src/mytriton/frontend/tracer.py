@@ -235,7 +235,7 @@ class Tracer:
             return
         if not isinstance(target, ast.Name):
             raise self.error(_not_a_name(target), node)
-        if target.id in self.inductions and not statements.keeps_value(node, target.id):
+        if target.id in self.inductions and not statements.keeps_value(value, self.env[target.id]):
             raise self.error(f"cannot assign to loop induction variable {target.id!r}", node)
         self.env[target.id] = value
         self.lines[target.id] = getattr(node, "lineno", 0)

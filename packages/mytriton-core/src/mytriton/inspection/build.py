@@ -14,9 +14,9 @@ from ..plugins.errors import (
     BackendUnavailableError,
     NoBackendClaimedError,
 )
-from ..plugins.types import LINE_INFO, ArgSpec, LaunchSpec, Source
+from ..plugins.stages import stage_of
+from ..plugins.types import LINE_INFO, ArgSpec, BackendInfo, LaunchSpec, Source
 from ..runtime import launch
-from ..runtime.arguments import described
 from ..runtime.compiler import Request, compile_ssa
 from .compiled import compiled_stage
 from .model import Inspection, Stage
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 _DIVISIBLE = 16
 #: What keeps a backend from compiling a kernel: the stages before it are shown nevertheless.
 _CANNOT = (BackendDeclinedError, BackendUnavailableError, NoBackendClaimedError)
-#: Stages that are no text: not made for nothing.
-_IMAGES = frozenset({"cubin", "obj"})
 #: Figures of compiled code, as people call them.
 _FIGURES = {
     "registers": "registers a thread", "spill_bytes": "bytes spilled", "shared_bytes": "shared bytes",
@@ -49,15 +47,8 @@ def inspect(
 ) -> Inspection:
     """Compile ``kernel`` for arguments (real ones, or descriptions such as ``"f32[1000]"``) and keep
     every stage. Nothing is launched."""
-    values, constants, options = launch.bind(kernel, args, kwargs)
-    given, consts = launch.arguments_of(kernel, values, constants)
-    specs = tuple(described(name, value) for name, value in given.items())
-    names, values = tuple(given), tuple(given.values())
-    size = _grid(kernel, grid, names, values, consts)
-    spec = LaunchSpec(specs, consts, launch._launch_options(kernel, options, consts), size)
-    debug = launch._debug(kernel, options)
-    request = Request({s.name: s.type for s in specs}, consts, launch._level(kernel), debug)  # type: ignore[misc]
-    stages = front_stages(kernel.source, request, specs)
+    request, spec = launch.describe(kernel, args, kwargs, grid)
+    stages = front_stages(kernel.source, request, spec.arguments)
     function = stages.function
     filename = kernel.source.filename
     more, resources, notes, name = _backend(kernel, function, spec, backend, filename)
@@ -83,22 +74,16 @@ def front_stages(source: KernelSource, request: Request, specs: Sequence[ArgSpec
     stages = (
         source_stage(source),
         tree_stage(compiled.ops, filename),
-        Stage("ssa", "SSA as lowered", "SSA", ssa_lines(compiled.unoptimised, filename)),
+        _ssa("ssa", "SSA as lowered", compiled.unoptimised, filename),
         *passes.stages,
-        Stage("optimised", "Optimised SSA", "SSA", ssa_lines(compiled.function, filename)),
+        _ssa("optimised", "Optimised SSA", compiled.function, filename),
         facts_stage(compiled.function, filename, divisible),
     )
     return Front(stages, compiled.function)
 
 
-def _grid(kernel: Any, grid: Any, names: Any, values: Any, consts: Any) -> Any:
-    from ..runtime.grid import Meta, normalise
-
-    if grid is None:
-        return None
-    if callable(grid):
-        grid = grid(Meta(consts, dict(zip(names, values, strict=True))))
-    return normalise(grid)
+def _ssa(name: str, title: str, function: SSAFunction, filename: str) -> Stage:
+    return Stage(name, title, "SSA", ssa_lines(function, filename), suffix=".ssa")
 
 
 def _backend(
@@ -118,7 +103,7 @@ def _backend(
         return [], {}, [_stops("SSA", error)], error.backend or backend or "no backend"
     spec = replace(spec, options={**spec.options, LINE_INFO: True})
     try:
-        source = chosen.lower(launch._with_backend_passes(chosen, function, spec), spec)
+        _, source = launch.lowered(chosen, function, spec)
     except Exception as error:
         return [], {}, [_stops("SSA", error)], chosen.name
     notes: list[str] = []
@@ -127,7 +112,7 @@ def _backend(
         metadata = getattr(chosen.compile(source, spec), "metadata", {})
     except Exception as error:
         notes.append(_stops(source.language, error))
-    stages, resources, failed = back_stages(chosen.name, source, metadata, function, filename)
+    stages, resources, failed = back_stages(chosen.info, source, metadata, function, filename)
     return stages, resources, notes + failed, chosen.name
 
 
@@ -137,23 +122,22 @@ def _stops(where: str, error: Exception) -> str:
 
 
 def back_stages(
-    backend: str, source: Source, metadata: Mapping[str, Any], function: SSAFunction, filename: str
+    info: BackendInfo,
+    source: Source,
+    metadata: Mapping[str, Any],
+    function: SSAFunction,
+    filename: str,
 ) -> tuple[list[Stage], dict[str, Any], list[str]]:
     """What a backend lowered to and compiled, its figures, and why stages are missing."""
-    language = source.language or "text"
     stages: list[Stage] = []
     notes: list[str] = []
     lowered = None
-    if language != "SSA":
-        key = language.lower().split()[0]
-        title = f"{language} of {backend}"
-        lowered = text_stage(
-            key, title, language, source.text, function, filename, source.resources
-        )
+    if source.language != "SSA":  # that is the stage before
+        lowered = text_stage(info, source, function, filename)
         stages.append(lowered)
     figures = {word: metadata[k] for k, word in _FIGURES.items() if metadata.get(k) is not None}
     compiled = metadata.get("asm", {})
-    for name in (each for each in compiled if each not in _IMAGES):
+    for name in (each for each in compiled if not stage_of(each).image):
         try:
             text = compiled[name]
         except Exception as error:  # made when it is asked for, by the backend's compiler

@@ -7,15 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ..plugins.stages import stage_of
 from .model import Line, Stage
-
-#: What backends call these stages (``Artifact.metadata["asm"]``), with title and language.
-KNOWN = {
-    "llir": ("LLVM IR", "LLVM IR"),
-    "ptx": ("PTX", "PTX"),
-    "sass": ("SASS", "SASS"),
-    "asm": ("Assembly", "assembly"),
-}
 
 #: File and line; where the instruction was inlined from another function, the line of the call.
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)(?:.*inlined_at\s+\d+\s+(\d+))?")
@@ -32,11 +25,11 @@ _METADATA = re.compile(r"!(\d+|llvm\.dbg\.\w+|llvm\.module\.flags) = ")
 
 def compiled_stage(name: str, text: str, below: Stage | None) -> Stage:
     """The stage ``name``; its debug information counts lines of the text in stage ``below``."""
-    title, language = KNOWN.get(name, (name, name))
+    known = stage_of(name)
     sources = [line.source for line in below.lines] if below is not None else []
     rows = _llvm(text) if "!dbg" in text else _assembly(text)
     lines = tuple(Line(row, _at(sources, number)) for row, number in rows)
-    return Stage(name, title, language, lines)
+    return Stage(name, known.title, known.title, lines, suffix=known.suffix)
 
 
 def _at(sources: Sequence[int | None], number: int) -> int | None:

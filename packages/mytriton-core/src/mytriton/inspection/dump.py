@@ -7,17 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..plugins.manager import warn_once
+from ..plugins.stages import stage_of
 from .build import back_stages, front_stages
 from .model import Stage
 
 if TYPE_CHECKING:
     from ..runtime.specialisation import Specialisation
-
-#: Endings by language; anything else ends in ``.txt``.
-_ENDINGS = {
-    "Python": ".py", "SSA": ".ssa", "CUDA C++": ".cu", "MLIR": ".mlir", "C": ".c", "PTX": ".ptx",
-    "LLVM IR": ".ll", "assembly": ".s",
-}  # fmt: skip
 
 
 def dump(made: Specialisation, folder: str) -> Path | None:
@@ -28,7 +23,7 @@ def dump(made: Specialisation, folder: str) -> Path | None:
     front = front_stages(compiled.source, compiled.request, made.spec.arguments)
     metadata = getattr(made.artifact, "metadata", {})
     filename = compiled.source.filename
-    back, *_ = back_stages(made.backend.name, made.source, metadata, made.function, filename)
+    back, *_ = back_stages(made.backend.info, made.source, metadata, made.function, filename)
     digest = hashlib.sha256(f"{made.function}\\n{made.spec.options}".encode()).hexdigest()[:12]
     target = Path(folder) / f"{made.kernel.__name__}-{made.backend.name}-{digest}"
     try:
@@ -43,8 +38,7 @@ def dump(made: Specialisation, folder: str) -> Path | None:
 
 
 def _file(stage: Stage) -> str:
-    ending = ".diff" if stage.kind == "diff" else _ENDINGS.get(stage.language, ".txt")
-    return stage.name.replace("/", "-") + ending
+    return stage.name.replace("/", "-") + stage.suffix
 
 
 def _write(path: Path, stage: Stage) -> None:
@@ -63,5 +57,5 @@ def _images(target: Path, number: int, metadata: Any) -> None:
         except Exception:  # made when asked for: a launch must not fail for a dump
             continue
         if isinstance(image, bytes):
-            (target / f"{number:02d}-{name}").with_suffix(f".{name}").write_bytes(image)
+            (target / f"{number:02d}-{name}{stage_of(name).suffix}").write_bytes(image)
             number += 1

@@ -25,7 +25,8 @@ class Line:
 class Stage:
     """One form of the kernel."""
 
-    #: Stable name: ``source``, ``tree``, ``ssa``, ``1-fold``, ``optimised``, ``facts``, ``cuda``, ``ptx``.
+    #: Stable name: ``source``, ``tree``, ``ssa``, ``1-fold``, ``optimised``, ``facts``; those of
+    #: a backend are the first word of its language and what it calls its compiled stages.
     name: str
     title: str
     #: Language of the text.
@@ -33,6 +34,8 @@ class Stage:
     lines: tuple[Line, ...]
     #: ``"text"``, or ``"diff"`` for what a pass changed.
     kind: str = "text"
+    #: Ending of a file that holds it.
+    suffix: str = ".txt"
 
     @property
     def text(self) -> str:

@@ -14,6 +14,7 @@ from ..frontend.source import KernelSource
 from ..ir.printer import rows
 from ..ir.types import shape_of
 from ..ir.values import SSAFunction, SSAValue, walk
+from ..plugins.types import BackendInfo, Source
 from .model import Line, Stage
 from .tree import tree_rows
 
@@ -34,7 +35,7 @@ def source_stage(source: KernelSource) -> Stage:
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     texts = source.text().splitlines()
     lines = tuple(Line(text, first + k) for k, text in enumerate(texts))
-    return Stage("source", "Source", "Python", lines)
+    return Stage("source", "Source", "Python", lines, suffix=".py")
 
 
 def tree_stage(ops: Sequence[Any], filename: str) -> Stage:
@@ -60,7 +61,7 @@ class Passes:
         number = len(self.stages) + 1
         lines = tuple(diff(old, new))
         self.stages.append(
-            Stage(f"{number}-{name}", f"Pass {number}: {name}", "SSA", lines, "diff")
+            Stage(f"{number}-{name}", f"Pass {number}: {name}", "SSA", lines, "diff", ".diff")
         )
 
 
@@ -116,24 +117,22 @@ def _form(value: SSAValue, forms: Affine) -> str:
     return "strides " + "x".join(str(s) if isinstance(s, int) else "?" for s in linear.strides)
 
 
-def text_stage(
-    name: str, title: str, language: str, text: str, function: SSAFunction, filename: str,
-    resources: Mapping[str, Any] | None = None,
-) -> Stage:  # fmt: skip
-    """A backend's text. Lines are traced back by what its resources say: ``spans`` (line number to
-    position), or ``value_names`` (true where the text calls SSA value 12 ``v12``)."""
-    resources = resources or {}
-    spans = resources.get("spans")
-    texts = text.splitlines()
-    if spans:
+def text_stage(info: BackendInfo, source: Source, function: SSAFunction, filename: str) -> Stage:
+    """A backend's text. Lines are traced back by what the resources of the source say: ``spans`` (line
+    number to position), or ``value_names`` (true where the text calls SSA value 12 ``v12``)."""
+    language = source.language or "text"
+    texts = source.text.splitlines()
+    if spans := source.resources.get("spans"):
         found: Sequence[int | None] = [
             source_line(spans.get(k), filename) for k in range(1, len(texts) + 1)
         ]
-    elif not resources.get("value_names"):
+    elif not source.resources.get("value_names"):
         found = [None] * len(texts)
     else:
         found = _by_values(texts, function, filename)
-    return Stage(name, title, language, tuple(map(Line, texts, found)))
+    lines = tuple(map(Line, texts, found))
+    title = f"{language} of {info.name}"
+    return Stage(source.stage, title, language, lines, suffix=info.suffix)
 
 
 def _by_values(texts: Sequence[str], function: SSAFunction, filename: str) -> list[int | None]:

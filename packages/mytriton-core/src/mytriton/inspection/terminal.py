@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .model import Inspection, Stage
 
-_LEXERS = {"Python": "python", "MLIR": "llvm", "PTX": "ptx", "C": "c", "CUDA C++": "cuda"}
 _MARKS = {"+": "green", "-": "red", " ": ""}
 
 
@@ -36,8 +35,10 @@ def _stage(console: object, stage: Stage) -> None:
     from rich.text import Text
 
     assert isinstance(console, Console)
-    if stage.kind == "text" and stage.language in _LEXERS:
-        console.print(Syntax(stage.text, _LEXERS[stage.language], background_color="default"))
+    if stage.kind == "text" and stage.suffix != ".txt":
+        # By the ending of its files; a language rich does not know stays plain.
+        lexer = Syntax.guess_lexer(f"stage{stage.suffix}")
+        console.print(Syntax(stage.text, lexer, background_color="default"))
         return
     for line in stage.lines:
         prefix = f"{line.mark} " if stage.kind == "diff" else ""

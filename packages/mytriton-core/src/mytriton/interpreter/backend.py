@@ -60,6 +60,7 @@ INFO = BackendInfo(
     device_kinds=("cpu",),
     capabilities=RegistryCapabilities(),
     language="SSA",
+    suffix=".ssa",
 )
 
 

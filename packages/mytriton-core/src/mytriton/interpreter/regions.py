@@ -173,7 +173,7 @@ def run_reduce(machine: Machine, step: Step) -> list[Any]:
     """Combines neighbours until one is left. The region works on scalars, so every pair of lanes
     runs as a program of its own."""
     values: Sequence[Array] = np.broadcast_arrays(*(machine.regs[slot] for slot in step.operands))
-    rank, axis = values[0].ndim - 1, step.attrs.get("axis")
+    axis = step.attrs.get("axis")
     last: Sequence[Array] = (
         values if axis is None else [np.moveaxis(v, axis + 1, -1) for v in values]
     )
@@ -188,7 +188,6 @@ def run_reduce(machine: Machine, step: Step) -> list[Any]:
             lanes = [np.broadcast_to(v, (shape[0] * shape[1],)).reshape(shape) for v in found]
     finally:
         machine.active = outer
-    assert rank >= 1
     return [v.reshape(rest) for v in lanes]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import KernelTypeError, OpRuleError, Span
 from . import ops as _ops  # noqa: F401  (registers the operations)
-from .expr import Const, Node
+from .expr import Const, LoopResult, Node, Structured
 from .registry import Effect, get
 from .types import ScalarType, Type
 
@@ -110,6 +110,19 @@ class Builder:
     def leaf(self, node: Node, ty: Type) -> Node:
         """A node without an operation: loop index, carried value, loop result."""
         return node.beside(_type=ty, span=self.span, home=self.scope)
+
+    def structured(
+        self, item: Structured, types: Sequence[Type], scopes: Sequence[Scope]
+    ) -> tuple[LoopResult, ...]:
+        """Place an operation with regions, traced in ``scopes`` (which are closed); returns its
+        results, of these types."""
+        results = tuple(LoopResult(item, i) for i in range(len(types)))
+        for result, ty in zip(results, types, strict=True):
+            self.leaf(result, ty)
+        blocks = tuple((scope, tuple(scope.trace)) for scope in scopes)
+        item.beside(results=results, blocks=blocks, span=self.span, home=self.scope)
+        self.scope.trace.append(item)
+        return results
 
     def constant(self, value: Any, ty: ScalarType) -> Const:
         """A literal that has taken type ``ty`` from its context."""

@@ -29,7 +29,7 @@ from ..ir.types import ScalarType as dtype
 from .compile_time import constexpr, constexpr_function
 
 if TYPE_CHECKING:
-    from . import extra, math, standard, target_info
+    from . import extra, math, standard
     from .combine import reduce
     from .core import (
         abs,
@@ -104,6 +104,7 @@ if TYPE_CHECKING:
         get_int_dtype,
         void,
     )
+    from .extra import target_info
     from .ranges import range, static_range
     from .symbolic import tensor
 
@@ -132,7 +133,9 @@ _HOMES = {
     ),
     "range": "ranges", "static_range": "ranges", "reduce": "combine",
 }  # fmt: skip
-_MODULES = ("extra", "math", "standard", "target_info")
+_MODULES = {"extra": ".extra", "math": ".math", "standard": ".standard",
+    "target_info": ".extra.target_info",
+}  # fmt: skip
 
 
 if not TYPE_CHECKING:  # a checker knows all names, and shall tell what is misspelt
@@ -141,7 +144,7 @@ if not TYPE_CHECKING:  # a checker knows all names, and shall tell what is missp
         from importlib import import_module
 
         if name in _MODULES:
-            return import_module(f".{name}", __name__)
+            return import_module(_MODULES[name], __name__)
         if name not in __all__:
             from .pending import missing
 

@@ -6,18 +6,14 @@ from typing import Any
 
 from ..errors import OpRuleError
 from ..ir.builder import Builder
-from ..ir.expr import LoopCarry, Node, Reduce
-from ..ir.ops.reduce import reduced_axes
+from ..ir.expr import LoopCarry, Reduce
+from ..ir.ops.reduce import check_axis, reduced_axes
 from ..ir.types import element_of, scalar_of, shape_of, with_shape
-from .core import builtin
-from .symbolic import as_type, build, describe, tensor
-
-
-def place(builder: Any, item: Any, types: Any, scope: Any) -> tuple[Node, ...]:
-    from ..frontend.scopes import place as place_structured
-
-    results: tuple[Node, ...] = place_structured(builder, item, types, [scope], builder.span)
-    return results
+from .checks import static_axis, static_bool
+from .compile_time import unwrap
+from .marks import builtin
+from .shapes import keep_axis
+from .symbolic import as_type, describe, tensor
 
 
 @builtin
@@ -33,14 +29,14 @@ def reduce(input: Any, axis: int | None, combine_fn: Any, keep_dims: bool = Fals
     for value in values:
         if not isinstance(value, tensor) or not value.shape:
             raise OpRuleError(f"reduce needs blocks, got {describe(value)}")
-    rank = len(values[0].shape)
-    if axis is not None:
-        if type(axis) is not int or not -rank <= axis < rank:
-            raise OpRuleError(f"reduce: axis {axis!r} is not an axis of {values[0].type}")
-        axis %= rank
-    results = _reduce(values, axis, combine_fn)
-    if keep_dims:
-        results = [_keep(r, rank, axis) for r in results]
+    shape = values[0].shape
+    axis = unwrap(axis)
+    position = None if axis is None else static_axis(axis, len(shape), "axis of reduce")
+    attrs = {} if position is None else {"axis": position}
+    check_axis("reduce", values[0].type, attrs)
+    results = _reduce(values, position, combine_fn)
+    if static_bool(keep_dims, "reduce: keep_dims"):
+        results = [keep_axis(r, shape, position) for r in results]
     return tuple(results) if several else results[0]
 
 
@@ -69,14 +65,4 @@ def _reduce(values: list[tensor], axis: int | None, combine_fn: Any) -> list[ten
     rest = tuple(d for k, d in enumerate(shape) if k not in axes)
     types = [with_shape(rest, scalar_of(v.type)) for v in values]
     item = Reduce(tuple(v.expr for v in values), axis, tuple(args), nodes)
-    return [tensor(node) for node in place(builder, item, types, scope)]
-
-
-def _keep(value: tensor, rank: int, axis: int | None) -> tensor:
-    from ..ir.expr import ExpandDims
-
-    if axis is not None and rank > 1:
-        return build(ExpandDims(value.expr, axis))
-    from .core import full
-
-    return full((1,) * rank, value, scalar_of(value.type))
+    return [tensor(node) for node in builder.structured(item, types, [scope])]

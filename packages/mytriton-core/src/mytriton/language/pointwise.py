@@ -12,7 +12,7 @@ from .casts import convert
 from .checks import choice, static_bool, static_int
 from .compile_time import unwrap
 from .dtypes import PropagateNan
-from .marks import builtin
+from .marks import builtin, computes
 from .symbolic import as_type, binary, build, common, describe, is_literal, operand, pair, tensor
 
 
@@ -69,7 +69,7 @@ def abs(x: Any) -> tensor:
     return build(expr.UnaryOp("abs", value))
 
 
-@builtin
+@computes
 def maximum(x: Any, y: Any, propagate_nan: PropagateNan = PropagateNan.ALL) -> tensor:
     """Elementwise maximum; the operands broadcast and promote.
 
@@ -79,7 +79,7 @@ def maximum(x: Any, y: Any, propagate_nan: PropagateNan = PropagateNan.ALL) -> t
     return _extremum(expr.Maximum, x, y, propagate_nan, "maximum")
 
 
-@builtin
+@computes
 def minimum(x: Any, y: Any, propagate_nan: PropagateNan = PropagateNan.ALL) -> tensor:
     """Elementwise minimum; the operands broadcast and promote.
 
@@ -108,7 +108,7 @@ def _propagates(value: Any, name: str) -> bool:
     return value is PropagateNan.ALL
 
 
-@builtin
+@computes
 def clamp(x: Any, min: Any, max: Any, propagate_nan: PropagateNan = PropagateNan.NONE) -> tensor:
     """``x`` limited to the range from ``min`` to ``max``; the three broadcast and promote.
 
@@ -120,7 +120,7 @@ def clamp(x: Any, min: Any, max: Any, propagate_nan: PropagateNan = PropagateNan
     return minimum(lifted, tensor(high), propagate_nan)
 
 
-@builtin
+@computes
 def where(condition: Any, x: Any, y: Any) -> tensor:
     """``x`` where ``condition`` holds, else ``y``. Both are computed.
 
@@ -135,7 +135,7 @@ def where(condition: Any, x: Any, y: Any) -> tensor:
     return build(expr.Where(as_type(condition, BOOL), *pair(x, y)))
 
 
-@builtin
+@computes
 def fma(x: Any, y: Any, z: Any) -> tensor:
     """``x * y + z`` on floats, rounded once where the target can; the three broadcast and promote.
     Raises for integers."""
@@ -143,14 +143,14 @@ def fma(x: Any, y: Any, z: Any) -> tensor:
     return build(expr.OpExpr("fma", tuple(nodes)))
 
 
-@builtin
+@computes
 def umulhi(x: Any, y: Any) -> tensor:
     """The upper half of the product of two integers of 32 or 64 bits, taken as unsigned.
     Raises for floats and narrower integers."""
     return build(expr.OpExpr("umulhi", pair(x, y)))
 
 
-@builtin
+@computes
 def fdiv(x: Any, y: Any, ieee_rounding: bool = False, approx: bool = False) -> tensor:
     """``x / y`` on floats, correctly rounded whatever is asked for. Raises for two integers."""
     static_bool(ieee_rounding, "fdiv: ieee_rounding")
@@ -161,26 +161,26 @@ def fdiv(x: Any, y: Any, ieee_rounding: bool = False, approx: bool = False) -> t
     return build(expr.BinOp("/", a, b))
 
 
-@builtin
+@computes
 def div_rn(x: Any, y: Any) -> tensor:
     """``x / y`` on floats, rounded to nearest. Raises for two integers."""
     return fdiv(x, y)
 
 
-@builtin
+@computes
 def add(x: Any, y: Any, sanitize_overflow: bool = True) -> tensor:
     """``x + y``. ``sanitize_overflow`` says whether Triton's debug build may check for overflow; it
     changes no result."""
     return _arithmetic("+", x, y, sanitize_overflow)
 
 
-@builtin
+@computes
 def sub(x: Any, y: Any, sanitize_overflow: bool = True) -> tensor:
     """``x - y``; ``sanitize_overflow`` as for ``tl.add``."""
     return _arithmetic("-", x, y, sanitize_overflow)
 
 
-@builtin
+@computes
 def mul(x: Any, y: Any, sanitize_overflow: bool = True) -> tensor:
     """``x * y``; ``sanitize_overflow`` as for ``tl.add``."""
     return _arithmetic("*", x, y, sanitize_overflow)

@@ -210,6 +210,8 @@ def describe(value: Any) -> str:
         return str(value.type)
     if callable(value) and hasattr(value, "__name__") and not isinstance(value, type):
         return f"the function {value.__name__}, which is not called"
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"an array of {value.dtype} and shape {tuple(value.shape)}"
     return f"{value!r} ({type(value).__name__})"
 
 

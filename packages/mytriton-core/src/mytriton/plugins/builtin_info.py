@@ -33,4 +33,5 @@ INFO = BackendInfo(
     device_kinds=("cpu",),
     capabilities=_WhenAsked(),
     language="SSA",
+    suffix=".ssa",
 )

@@ -108,6 +108,8 @@ class BackendInfo:
     #: then mean another specialisation, unless the resources of a ``Source`` say ``specialised:
     #: False``.
     specialise: tuple[str, ...] = ()
+    #: Ending of files that hold the text ``mytriton_lower`` returns (``".c"``).
+    suffix: str = ".txt"
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,11 @@ class Source:
     language: str
     entry: str
     resources: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def stage(self) -> str:
+        """The name of this text among the stages of a kernel: the first word of its language."""
+        return (self.language.lower().split() or ["text"])[0]
 
 
 class Artifact(Protocol):

@@ -18,15 +18,14 @@ if TYPE_CHECKING:
 
 class Asm(Mapping[str, Any]):
     """The stages of a compiled kernel. ``"ssa"`` is the optimised module form (also found as
-    ``"ttir"``), ``"source"`` the text the backend lowered to (also under the name of its language:
-    ``"mlir"``, ``"cuda"``, ``"c"``); the others are the backend's: ``"ptx"``, ``"cubin"``."""
+    ``"ttir"``), ``"source"`` the text the backend lowered to (also under the first word of its
+    language, in lower case); the others are the backend's (``plugins.stages``)."""
 
     def __init__(self, made: Specialisation) -> None:
         self._made = made
         self._texts = {"ssa": lambda: str(made.function), "source": lambda: made.source.text}
-        language = made.source.language.lower().split()
-        if language and language[0] != "ssa":
-            self._texts[language[0]] = self._texts["source"]
+        # The interpreter's text is the module form.
+        self._texts.setdefault(made.source.stage, self._texts["source"])
 
     def _compiled(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self._made.compiled_metadata().get("asm", {})

@@ -36,7 +36,7 @@ class GPUTarget:
 
 
 class HostEvent:
-    """A point in time on the host, with the methods of ``torch.cuda.Event``."""
+    """A point in time on the host, with the methods of the events of PyTorch's devices."""
 
     def __init__(self, enable_timing: bool = True, **_: Any) -> None:
         self._at = 0.0
@@ -56,7 +56,7 @@ class HostEvent:
 
 
 class HostInterface:
-    """The host with the functions of ``torch.cuda`` that benchmarks use."""
+    """The host with the functions of PyTorch's device modules that benchmarks use."""
 
     Event = HostEvent
 
@@ -171,7 +171,7 @@ class Driver:
         return int(getattr(stream, f"{kind}_stream", 0))
 
     def get_device_interface(self) -> Any:
-        """``torch.cuda`` or its like; on the host an object with the same functions."""
+        """PyTorch's module for the device; on the host an object with the same functions."""
         kind, provider = _active()
         module = torch_module(kind) if provider is not None else None
         return HostInterface() if module is None else module
@@ -320,7 +320,7 @@ def arch_of(text: str) -> int | str:
 
 
 def torch_module(kind: str) -> Any:
-    """``torch.cuda`` or its like, if PyTorch is loaded and has such a device here."""
+    """PyTorch's module for a kind of device, if PyTorch is loaded and has such a device here."""
     torch = sys.modules.get("torch")
     module = getattr(torch, kind, None) if torch is not None and kind != HOST else None
     if module is None or not getattr(module, "is_available", lambda: False)():

@@ -13,18 +13,13 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError
 from ..ir.types import is_pointer
 from ..plugins import selection
+from ..plugins.stages import STAGES
 from ..plugins.types import LaunchSpec, Source
 from . import launch
 
 if TYPE_CHECKING:
     from .jit import JITFunction
 
-#: Ending of the text, by language.
-ENDINGS = {
-    "CUDA C++": ".cu", "MLIR": ".mlir", "C": ".c", "SSA": ".ssa", "LLVM IR": ".ll",
-}  # fmt: skip
-#: What a backend compiles that other programs can load, with its ending.
-_CODE = {"ptx": ".ptx", "cubin": ".cubin", "obj": ".o"}
 #: Facts about compiled code that go into the manifest.
 _FACTS = ("arch", "chip", "target", "cpu", "threads", "shared_bytes", "registers")
 
@@ -48,14 +43,14 @@ def export(
     chosen = selection.choose(
         function, spec, explicit=backend, kernel=kernel.__name__, emit=True
     ).backend
-    source = chosen.lower(launch._with_backend_passes(chosen, function, spec), spec)
+    _, source = launch.lowered(chosen, function, spec)
     metadata, code = _compiled(chosen, source, spec)
     target, name = Path(folder), kernel.__name__
     target.mkdir(parents=True, exist_ok=True)
-    files = {"source": target / f"{name}{ENDINGS.get(source.language, '.txt')}"}
+    files = {"source": target / f"{name}{chosen.info.suffix}"}
     files["source"].write_text(source.text, encoding="utf-8")
     for stage, data in code.items():
-        files[stage] = target / f"{name}{_CODE[stage]}"
+        files[stage] = target / f"{name}{STAGES[stage].suffix}"
         files[stage].write_bytes(data.encode() if isinstance(data, str) else data)
     files["manifest"] = target / f"{name}.json"
     manifest = _manifest(kernel, chosen, source, spec, metadata, rule)
@@ -73,7 +68,7 @@ def _compiled(
     try:
         metadata = getattr(backend.compile(source, spec), "metadata", {})
         stages = metadata.get("asm", {})
-        return metadata, {name: stages[name] for name in _CODE if name in stages}
+        return metadata, {n: stages[n] for n, s in STAGES.items() if s.loadable and n in stages}
     except Exception as error:
         lines = str(error).splitlines() or [type(error).__name__]
         text = f"{backend.name} could not compile here, so that only text is exported: {lines[0]}"

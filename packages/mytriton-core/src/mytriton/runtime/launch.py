@@ -180,14 +180,24 @@ def compile_only(kernel: JITFunction, args: Any, kwargs: Any) -> Compiled:
     return compile_ssa(kernel.source, _request(kernel, args, kwargs))
 
 
-def specialise(kernel: JITFunction, arguments: Mapping[str, Any]) -> tuple[SSAFunction, LaunchSpec]:
-    """Optimised SSA and launch specification for described arguments."""
-    values, constants, options = bind(kernel, (), dict(arguments))
+def describe(
+    kernel: JITFunction, args: Any, kwargs: Mapping[str, Any], grid: Any = None
+) -> tuple[Request, LaunchSpec]:
+    """What to compile, and for which launch: arguments are real ones or descriptions of some."""
+    values, constants, options = bind(kernel, args, dict(kwargs))
     given, consts = arguments_of(kernel, values, constants)
     specs = tuple(described(name, value) for name, value in given.items())
-    debug = _debug(kernel, options)
-    request = Request({s.name: s.type for s in specs}, consts, _level(kernel), debug)  # type: ignore[misc]
-    spec = LaunchSpec(specs, consts, _launch_options(kernel, options, consts))
+    if callable(grid):
+        grid = grid(Meta(consts, given))
+    size = None if grid is None else normalise(grid)
+    types = {s.name: s.type for s in specs}
+    request = Request(types, consts, _level(kernel), _debug(kernel, options))  # type: ignore[arg-type]
+    return request, LaunchSpec(specs, consts, _launch_options(kernel, options, consts), size)
+
+
+def specialise(kernel: JITFunction, arguments: Mapping[str, Any]) -> tuple[SSAFunction, LaunchSpec]:
+    """Optimised SSA and launch specification for described arguments."""
+    request, spec = describe(kernel, (), arguments)
     return compile_ssa(kernel.source, request).function, spec
 
 
@@ -197,7 +207,7 @@ def lower_for(kernel: JITFunction, backend: str, arguments: Mapping[str, Any]) -
     chosen = selection.choose(
         function, spec, explicit=backend, kernel=kernel.__name__, emit=True
     ).backend
-    return chosen.lower(_with_backend_passes(chosen, function, spec), spec)
+    return lowered(chosen, function, spec)[1]
 
 
 def _request(kernel: JITFunction, args: Any, kwargs: Any) -> Request:
@@ -372,8 +382,7 @@ def _on_backend(
         try:
             bits = wanted(backend.info, names, kernel.unspecialised, kernel.unaligned)
             spec = asked_for(spec, bits)
-            function = _with_backend_passes(backend, compiled.function, spec)
-            source = backend.lower(function, spec)
+            function, source = lowered(backend, compiled.function, spec)
             artifact = backend.compile(source, spec) if choice.launches else None
         except ClaimBrokenError as error:
             if not choice.automatic:
@@ -414,10 +423,11 @@ def _checked(
     return named, replace(spec, options={**spec.options, strict.SANITIZE: mode})
 
 
-def _with_backend_passes(backend: Any, function: SSAFunction, spec: LaunchSpec) -> SSAFunction:
+def lowered(backend: Any, function: SSAFunction, spec: LaunchSpec) -> tuple[SSAFunction, Source]:
+    """The function after the backend's own passes, and what it lowers that to."""
     for each in backend.passes(function, spec):
         function = run_pass(each, function)
-    return function
+    return function, backend.lower(function, spec)
 
 
 def _warn_once(kernel: JITFunction, what: str, warn: Callable[[], Any]) -> None:

@@ -6,7 +6,7 @@ portable path.
 
 from __future__ import annotations
 
-from .marks import builtin
+from ..marks import builtin
 
 
 @builtin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import mytriton.plugin_api as mt
@@ -17,14 +17,19 @@ REDUCTIONS = frozenset({"sum", "max", "min", "xor_sum", "argmax", "argmin", "red
 FOLDS = frozenset({"argmax", "argmin", "reduce"})
 #: Structured control flow, beside ``for``.
 CONTROL = frozenset({"if", "while"})
-#: Operations that are run for what they do.
-ROOTS = frozenset({"store", "device_print", "device_assert"})
+#: What an operation may do besides computing.
+_DOES = mt.Effect.WRITE | mt.Effect.IO | mt.Effect.BARRIER
 #: Operations that cost nothing to repeat.
 _FREE = frozenset({"zeros", "full", "empty", "arange", "expand_dims", "addptr", "program_id",
     "num_programs", "broadcast", "trans",
 })  # fmt: skip
 #: Costs are not told apart beyond this.
 CAP = 1000
+
+
+def is_root(item: mt.SSAItem) -> bool:
+    """Whether an operation is run for what it does."""
+    return not item.regions and bool(mt.get_op(item.opcode).effects & _DOES)
 
 
 class Facts:
@@ -129,7 +134,7 @@ class Facts:
                 pending += item.operands
             elif item.opcode == "while":
                 pending += item.regions[0].yields
-            elif item.opcode in ROOTS:
+            elif is_root(item):
                 pending += self._demands(item)
             if isinstance(item, mt.SSAForRange) or item.opcode in CONTROL:
                 for k, (_, sources) in enumerate(lanes(item)):
@@ -400,11 +405,3 @@ def _terms(expression: Scalar) -> tuple[mt.SSAValue | BaseOf, ...]:
         elif isinstance(current, (BaseOf, mt.SSAValue)):
             found.append(current)
     return tuple(found)
-
-
-def block_values(items: Sequence[mt.SSAItem]) -> Iterator[mt.SSAValue]:
-    """Every block defined in items."""
-    for item in mt.walk(items):
-        for value in item.results:
-            if mt.shape_of(value.ty):
-                yield value

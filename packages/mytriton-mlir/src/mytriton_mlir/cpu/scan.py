@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import mytriton.plugin_api as mt
 
-from .facts import CONTROL, FOLDS, ROOTS
+from .facts import CONTROL, FOLDS, is_root
 from .plan import KEEP_ABOVE, MOST_ROOTS, Branch, Group, Loop, Planner, Root, Step, While
 from .rowwise import is_rowwise
 from .visit import visit
@@ -66,7 +66,7 @@ class Scan:
         if isinstance(item, mt.SSAForRange):
             return item.results[0].id not in self.planner.fused if item.results else True
         facts = self.facts
-        return item.opcode in ROOTS or facts.is_scalar(item) or facts.is_solid(item)
+        return is_root(item) or facts.is_scalar(item) or facts.is_solid(item)
 
     def _last_uses(self) -> None:
         planner, end = self.planner, len(self.items)

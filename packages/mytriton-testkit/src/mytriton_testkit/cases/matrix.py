@@ -255,6 +255,8 @@ def _typed() -> Iterator[Case]:
         "dot.half", "f16", "f16", (16, 16, 16), kernel=precision_kernel,
         extra={"PRECISION": "half"}, note="the result may be asked for in f16",
     )  # fmt: skip
+    for shape in ((1, 1, 1), (2, 1, 8), (16, 1, 4), (1, 16, 2), (8, 2, 1)):
+        yield _dot("dot.narrow", "f32", "f32", shape, data, **_summed(shape[2]))
     for shape in ((16, 16, 16), (32, 16, 32), (16, 32, 64)):
         yield _dot("dot.floats", "f32", "f32", shape, data, **_summed(shape[2]))
     for d in ("f16", "bf16", "f64"):

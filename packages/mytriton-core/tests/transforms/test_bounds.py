@@ -11,7 +11,7 @@ import mytriton.language as tl
 from mytriton.interpreter.machine import run
 from mytriton.ir.values import walk
 from mytriton.runtime.arguments import launch_value
-from mytriton.transforms.bounds import bounds_check, element_range
+from mytriton.transforms.bounds import bounds_check
 
 
 def flag_of(kernel, grid, *args, **constants):
@@ -25,7 +25,7 @@ def flag_of(kernel, grid, *args, **constants):
         n
         for a, v in zip(args, views, strict=True)
         if isinstance(a, np.ndarray)
-        for n in element_range(v)
+        for n in v.element_range
     ]
     flag = np.zeros(1, np.int32)
     run(check, [*views, *ends, launch_value(flag)], (*grid, 1, 1)[:3])

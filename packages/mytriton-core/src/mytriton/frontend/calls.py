@@ -17,7 +17,6 @@ from ..language.compile_time import ConstexprFunction, constexpr
 from ..language.ranges import range as tl_range
 from ..language.ranges import static_range
 from ..language.symbolic import CONTROL_FLOW, tensor
-from ..runtime.interface import KernelInterface
 from .dependencies import Opaque, function_fingerprint
 from .inline import inline
 from .literals import operands, plain
@@ -82,7 +81,7 @@ def call(
     found = [v for v in leaves([*args, *kwargs.values()]) if isinstance(v, tensor)]
     symbolic = bool(found)
     name = getattr(function, "__name__", repr(function))
-    if isinstance(function, KernelInterface):
+    if getattr(function, "__mytriton_wrapper__", False):
         raise tracer.error(
             f"{name} is wrapped in {type(function).__name__} and can only be launched; call a function "
             "that is just @triton.jit",

@@ -40,7 +40,7 @@ def fingerprint(value: Any) -> Any:
     if isinstance(value, types.FunctionType):
         return ("function", function_fingerprint(value))
     if hasattr(value, "__mytriton_fingerprint__"):
-        return value.__mytriton_fingerprint__()
+        return (type(value), fingerprint(value.__mytriton_fingerprint__()))
     if type(value).__module__ == "numpy" and hasattr(value, "tobytes") and value.shape == ():
         return (type(value), value.dtype.str, value.tobytes())
     if type(value).__hash__ is None:

@@ -160,9 +160,8 @@ class ConstexprFunction:
         return unwrap(found)
 
     def __mytriton_fingerprint__(self) -> Any:
-        from ..frontend.dependencies import function_fingerprint
-
-        return (type(self), function_fingerprint(self.fn))  # type: ignore[arg-type]
+        """What compiled code depends on."""
+        return self.fn
 
     def __repr__(self) -> str:
         return f"<constexpr_function {self.__name__}>"

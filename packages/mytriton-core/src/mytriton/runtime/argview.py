@@ -41,6 +41,14 @@ class ArgView:
         return low, high + self.dtype.itemsize
 
     @property
+    def element_range(self) -> tuple[int, int]:
+        """Indices of the first and the last element the view touches, counted from ``pointer``."""
+        low, high = self.span
+        size = self.dtype.itemsize
+        first = -((self.pointer - low) // size)
+        return first, max(0, (high - self.pointer) // size - first) + first - 1
+
+    @property
     def aligned(self) -> bool:
         """Whether the address is a multiple of the size of an element (also where there is none)."""
         return self.pointer % self.dtype.itemsize == 0 or 0 in self.shape

@@ -26,6 +26,9 @@ class KernelInterface:
     """A kernel, or something wrapped round one. A wrapper defines ``run`` and calls the ``run`` of
     what it wraps; grids, ``warmup`` and ``with_backend`` follow from that."""
 
+    #: Kernels cannot call what is wrapped round one (``JITFunction`` is asked for before).
+    __mytriton_wrapper__ = True
+
     __name__: str
 
     def __class_getitem__(cls, item: Any) -> Any:

@@ -37,7 +37,6 @@ from ..ir.values import (
     operand_type,
     walk,
 )
-from ..runtime.argview import ArgView
 from .passes import CLEANUP, optimise, run_pass
 
 #: The last parameter: one ``i32`` that becomes 1.
@@ -67,14 +66,6 @@ def bounds_check(function: SSAFunction) -> SSAFunction | None:
     stored = {name for name, _ in _accesses(function, Effect.WRITE)}
     loaded = {name for name, _ in _accesses(check, Effect.READ)}
     return None if stored & loaded else check
-
-
-def element_range(view: ArgView) -> tuple[int, int]:
-    """Indices of the first and the last element of an array, counted from its base pointer."""
-    low, high = view.span
-    size = view.dtype.itemsize
-    first = -((view.pointer - low) // size)
-    return first, max(0, (high - view.pointer) // size - first) + first - 1
 
 
 def _accesses(function: SSAFunction, effect: Effect) -> Iterator[tuple[str, SSAItem]]:
@@ -371,4 +362,4 @@ class _Checker:
         made.append(SSAOp("store", (ptr, one, bad)))
 
 
-__all__ = ["FLAG", "bounds_check", "element_range"]
+__all__ = ["FLAG", "bounds_check"]

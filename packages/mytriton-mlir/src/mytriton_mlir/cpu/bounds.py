@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import mytriton.plugin_api as mt
-from mytriton.transforms.bounds import bounds_check, element_range
+from mytriton.transforms.bounds import bounds_check
 
 from .artifact import CompiledKernel, lower
 from .target import Target
@@ -55,7 +55,7 @@ class BoundsCheckedKernel:
         ends: list[int] = []
         for param, arg in zip(self._function.params, args, strict=True):
             if mt.is_pointer(param.ty):
-                ends += element_range(arg)
+                ends += arg.element_range
         flag = np.zeros(1, np.int32)
         self._check.launch(grid, [*args, *ends, mt.launch_value(flag)])
         if flag[0]:

@@ -17,7 +17,7 @@ def test_reports(command, tmp_path):
     found = command(
         "interpreter",
         "-k",
-        "binary.add[f32",
+        "binary.add[f32,block=8",
         "--json",
         "out/r.json",
         "--md",
@@ -41,7 +41,9 @@ def test_reports(command, tmp_path):
 
 
 def test_failures_are_shown_and_merged(command, tmp_path):
-    found = command(*LIAR, "-k", "binary.add[f32", "--json", "liar.json", "--junit", "liar.xml")
+    found = command(
+        *LIAR, "-k", "binary.add[f32,block=8", "--json", "liar.json", "--junit", "liar.xml"
+    )
     assert found.returncode == 1
     assert "FAIL" in found.stdout
     assert "ulp, 1 ulp allowed" in found.stdout
@@ -49,7 +51,9 @@ def test_failures_are_shown_and_merged(command, tmp_path):
     assert failed["repro"].startswith("mytriton-conformance liar --in-process -k 'binary.add[f32")
     suite = ElementTree.parse(tmp_path / "liar.xml").getroot()[0]
     assert suite.get("failures") == suite.get("tests")
-    assert command("interpreter", "-k", "binary.add[f32", "--json", "i.json").returncode == 0
+    assert (
+        command("interpreter", "-k", "binary.add[f32,block=8", "--json", "i.json").returncode == 0
+    )
     merged = command("merge", "i.json", "liar.json", "--md", "m.md", "--json", "m.json")
     assert merged.returncode == 1
     matrix = (tmp_path / "m.md").read_text()
@@ -86,16 +90,16 @@ def test_exit_codes(command, arguments, code, text):
 def test_declaration_problems_are_exit_code_2(command, tmp_path):
     bug = "[[known_bug]]\ncase='binary.add[f32*'\noutcome='mismatch'\nreason='gone'\n"
     (tmp_path / "p.toml").write_text(bug)
-    found = command("interpreter", "-k", "binary.add[f32", "--profile", "p.toml")
+    found = command("interpreter", "-k", "binary.add[f32,block=8", "--profile", "p.toml")
     assert found.returncode == 2
     assert "XPASS" in found.stdout
     assert (
         command(
-            "interpreter", "-k", "binary.add[f32", "--profile", "p.toml", "--lenient"
+            "interpreter", "-k", "binary.add[f32,block=8", "--profile", "p.toml", "--lenient"
         ).returncode
         == 0
     )
-    liar = command(*LIAR, "-k", "binary.add[f32", "--profile", "p.toml")
+    liar = command(*LIAR, "-k", "binary.add[f32,block=8", "--profile", "p.toml")
     assert (liar.returncode, "XFAIL" in liar.stdout) == (0, True)
     (tmp_path / "p.toml").write_text(bug.replace("binary.add", "binary.adq"))
     stale = command("interpreter", "--profile", "p.toml")
@@ -103,13 +107,17 @@ def test_declaration_problems_are_exit_code_2(command, tmp_path):
 
 
 def test_emit_stage(command):
-    found = command("interpreter", "--stage", "emit", "-k", "binary.add")
+    found = command("interpreter", "--stage", "emit", "-k", "binary.add[")
     assert (found.returncode, "stage emit" in found.stdout) == (0, True), found.stdout
 
 
 def test_variables_do_not_change_the_result(command):
     found = command(
-        "interpreter", "-k", "binary.add[f32", MYTRITON_BACKEND="nosuch", MYTRITON_OPT_LEVEL="0"
+        "interpreter",
+        "-k",
+        "binary.add[f32,block=8",
+        MYTRITON_BACKEND="nosuch",
+        MYTRITON_OPT_LEVEL="0",
     )
     assert found.returncode == 0, found.stdout + found.stderr
 
@@ -135,7 +143,7 @@ def run_pytest(folder, *arguments, **env):
 
 
 def test_pytest_passes(tmp_path):
-    found = run_pytest(tmp_path, "--mytriton-backend", "interpreter", "-k", "binary.add", "-q")
+    found = run_pytest(tmp_path, "--mytriton-backend", "interpreter", "-k", "binary.add[", "-q")
     assert found.returncode == 0, found.stdout + found.stderr
     assert "passed" in found.stdout
 
@@ -146,7 +154,7 @@ def test_pytest_fails(tmp_path):
     )
     found = run_pytest(
         tmp_path, "--mytriton-backend", "liar", "--mytriton-plugin", "mytriton_testkit.meta.liar",
-        "-k", "binary.add", "-q", "--mytriton-json", "r.json", "--junit-xml", "r.xml",
+        "-k", "binary.add[", "-q", "--mytriton-json", "r.json", "--junit-xml", "r.xml",
     )  # fmt: skip
     assert found.returncode == 1, found.stdout + found.stderr
     assert "FAIL: out[0] is 0.0" in found.stdout
@@ -157,7 +165,7 @@ def test_pytest_fails(tmp_path):
 def test_pytest_shows_declines(tmp_path):
     found = run_pytest(
         tmp_path, "--mytriton-backend", "null", "--mytriton-plugin", "mytriton_testkit.meta.null",
-        "-k", "binary.add",
+        "-k", "binary.add[",
     )  # fmt: skip
     assert "declined" in found.stdout.splitlines()[-1]
     assert found.returncode == 0

@@ -60,7 +60,7 @@ def test_fallbacker_is_caught():
 
 
 def test_crasher_crashes_and_the_run_goes_on():
-    report = check("crasher", select=("binary.add[f32",))
+    report = check("crasher", select=("binary.add[f32,block=128,n=12",))
     assert (verdicts(report), report.exit_code) == ({"CRASH"}, 1)
     assert "SIGSEGV" in report.cases[0].message
     assert "Fatal Python error" in report.cases[0].detail
@@ -69,7 +69,7 @@ def test_crasher_crashes_and_the_run_goes_on():
 
 def test_hanger_times_out():
     started = time.perf_counter()
-    report = check("hanger", select=("binary.add[f32,block=128,n=1",), timeout=1.0)
+    report = check("hanger", select=("binary.add[f32,block=128,n=300",), timeout=1.0)
     assert (verdicts(report), report.exit_code) == ({"TIMEOUT"}, 1)
     assert time.perf_counter() - started < 240
 

@@ -111,11 +111,11 @@ def test_a_deep_chain_compiles(bindings):
 @pytest.mark.slow
 @pytest.mark.parametrize("chip", CHIPS)
 def test_every_case(bindings, ptxas, chip):
-    """All conformance cases assemble for the older chip, and every third for the newer one, without a
-    spilled register."""
+    """All conformance cases assemble for the older chip, and every ninth for the newer one, without a
+    spilled register. (What they compute is the conformance run's to say.)"""
     cases = pytest.importorskip("mytriton_testkit.cases")
     seen, declined = set(), set()
-    step = 1 if chip == CHIPS[0] else 3
+    step = 1 if chip == CHIPS[0] else 9
     for case in list(cases.own_cases())[::step]:
         function = case.kernel.compile(**case.arguments(np.random.default_rng(0))).function
         try:

@@ -258,39 +258,3 @@ def test_random_programs(bindings, programs):
             assert not reference.disagreement(memory, arguments[name]), (seed, name)
         ran += 1
     assert ran
-
-
-@pytest.mark.slow
-def test_every_case(bindings):
-    """All conformance cases, with the comparison of the conformance suite."""
-    cases = pytest.importorskip("mytriton_testkit.cases").own_cases()
-    from mytriton_testkit.suite.compare import compare
-    from mytriton_testkit.suite.oracle import _slack
-
-    images, wrong, ran = {}, [], 0
-    for case in cases:
-        if case.level == "extended":
-            continue
-        arguments = case.arguments(np.random.default_rng(0))
-        function = case.kernel.compile(**arguments).function
-        try:
-            source = backend.mytriton_lower(function, None)
-        except UnsupportedFeature:
-            continue
-        if source.text not in images:
-            images[source.text] = launch.compile_source(source)
-        expected = case.expected(copy.deepcopy(arguments))
-        slack = _slack(case, copy.deepcopy(arguments), expected)
-        try:
-            emulation.run(source, images[source.text], function, arguments, case.grid)
-        except Exception as error:
-            wrong.append(f"{case.id}: {type(error).__name__}: {error}")
-            continue
-        ran += 1
-        for name, value in expected.items():
-            limit = slack.get(name, 0.0)
-            found = compare(name, arguments[name], value, ulp=case.tolerance.ulp, slack=limit)
-            if found.message:
-                wrong.append(f"{case.id}: {found.message}")
-    assert not wrong, "\n".join(wrong)
-    assert ran > 700

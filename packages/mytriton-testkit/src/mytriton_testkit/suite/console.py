@@ -113,7 +113,14 @@ def _short(text: str, limit: int = 300) -> str:
 
 
 def show_table(out: Console, head: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    """A plain table."""
+    """A plain table; on a pipe, columns and no more: for thousands of rows, Rich takes seconds."""
+    head, rows = list(head), [list(row) for row in rows]
+    if not out.is_terminal:
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        for row in (head, *rows):
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            out.file.write(" ".join(cells).rstrip() + "\n")
+        return
     table = Table(box=None, pad_edge=False, show_edge=False)
     for name in head:
         table.add_column(name, overflow="fold")

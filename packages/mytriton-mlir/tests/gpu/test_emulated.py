@@ -11,7 +11,7 @@ import mytriton as triton
 import mytriton.language as tl
 from mytriton.interpreter.backend import InterpretedKernel
 from mytriton.ir.parser import parse
-from mytriton.plugin_api import SSAFunction, UnsupportedFeature
+from mytriton.plugin_api import SSAFunction
 from mytriton.plugins.devices import register_device, unregister_device
 from mytriton.plugins.selection import refresh_backends
 from mytriton.runtime.arguments import launch_value

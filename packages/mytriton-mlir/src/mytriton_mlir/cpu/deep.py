@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import mytriton.plugin_api as mt
 
 from . import values
+from .ahead import prefetch
 from .builder import Level, Val
-from .memory import prefetch
 from .plan import DEEP, Group, Loop, Root, Step
 from .product import Product
 from .product import loop as each

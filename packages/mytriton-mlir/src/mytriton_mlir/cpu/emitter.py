@@ -14,9 +14,10 @@ import mytriton.plugin_api as mt
 from mytriton.analysis.axis import AxisInfo, axis_info, value_info
 
 from . import memory, structured, talk, values
+from .ahead import give_hints
 from .builder import Level, Val
 from .deep import deepen
-from .evaluate import Buffer
+from .evaluate import Buffer, pointee
 from .facts import FOLDS, Facts
 from .fold import Fold
 from .fuse import fuse_products
@@ -187,28 +188,33 @@ class Emitter(Scratch):
 
     def steps(self, steps: Sequence[Step]) -> None:
         """Write the steps of a plan at the current level."""
+        give_hints(self, steps)
         for step in steps:
-            if isinstance(step, Group):
-                Nest(self, step).write()
-            elif isinstance(step, Loop):
-                self._loop(step)
-            elif isinstance(step, Branch):
-                structured.branch(self, step)
-            elif isinstance(step, While):
-                structured.repeat(self, step)
-            elif step.opcode in ("device_print", "device_assert"):
-                talk.speak(self, step)
-            elif step.opcode == "dot":
-                Product(self, step).write()
-            elif step.opcode in FOLDS:
-                Fold(self, step).write()
-            elif step.opcode == "store":
-                _ptr, value, _ = step.operands
-                memory.store(self, step, self.value(value), (), 0)
-            elif step.results:
-                self.value(step.results[0])
-            else:
-                raise mt.UnsupportedFeature(mt.get_op(step.opcode).feature_id, span=step.span)
+            self.step(step)
+
+    def step(self, step: Step) -> None:
+        """Write one of them."""
+        if isinstance(step, Group):
+            Nest(self, step).write()
+        elif isinstance(step, Loop):
+            self._loop(step)
+        elif isinstance(step, Branch):
+            structured.branch(self, step)
+        elif isinstance(step, While):
+            structured.repeat(self, step)
+        elif step.opcode in ("device_print", "device_assert"):
+            talk.speak(self, step)
+        elif step.opcode == "dot":
+            Product(self, step).write()
+        elif step.opcode in FOLDS:
+            Fold(self, step).write()
+        elif step.opcode == "store":
+            _ptr, value, _ = step.operands
+            memory.store(self, step, self.value(value), (), 0)
+        elif step.results:
+            self.value(step.results[0])
+        else:
+            raise mt.UnsupportedFeature(mt.get_op(step.opcode).feature_id, span=step.span)
 
     def _loop(self, plan: Loop) -> None:
         """A loop around nests: scalars and bases are carried in registers, blocks in buffers."""
@@ -459,16 +465,10 @@ class Emitter(Scratch):
             pointers = [p.name for p in self.function.params if mt.is_pointer(p.ty)]
             self._axes = axis_info(self.function, dict.fromkeys(pointers, STREAM_ALIGNMENT))
         known = value_info(self._axes, ptr)
-        size = max(1, values.bits_of(values.in_memory(_pointee(ptr))) // 8)
+        size = max(1, values.bits_of(values.in_memory(pointee(ptr))) // 8)
         aligned = known.divisibility[-1] >= STREAM_ALIGNMENT
         run = known.contiguity[-1] * size >= STREAM_ALIGNMENT
         return STREAM_ALIGNMENT if aligned and run else size
-
-
-def _pointee(ptr: mt.SSAValue) -> mt.ScalarType:
-    element = mt.element_of(ptr.ty)
-    assert isinstance(element, mt.PointerType)
-    return element.element
 
 
 def entry_name(function: mt.SSAFunction) -> str:

@@ -282,13 +282,13 @@ class Evaluator:
         form = self.affine.of(operand)
         if form is not None and form.root is not None and form.root != operand:
             assert not mt.shape_of(form.root.ty)
-            kind = values.in_memory(_pointee(operand))
+            kind = values.in_memory(pointee(operand))
             return self.element(self.pointer(form.root), self.scalar(form.base), kind)
         if isinstance(operand, mt.SSAValue):
             item = self.makers[operand.id]
             if isinstance(item, mt.SSAOp) and item.opcode == "addptr":
                 base, offset = item.operands
-                kind = values.in_memory(_pointee(operand))
+                kind = values.in_memory(pointee(operand))
                 return self.element(self.value(base), self._offset(offset, (), 0), kind)
         return self.value(operand)
 
@@ -301,7 +301,7 @@ class Evaluator:
         """A pointer block without a linear form: base (``None``: offsets are addresses), offset
         of each lane, and the type the offset counts."""
         assert operand is not None
-        kind = values.in_memory(_pointee(operand))
+        kind = values.in_memory(pointee(operand))
         form = self.affine.of(operand)
         if form is not None and form.root is not None:
             offset, stride = self.linear(form, amap, r)
@@ -331,7 +331,7 @@ class Evaluator:
     def _plus(self, offset: Val, more: Val, counted: str, pointer: mt.SSAOperand) -> Val:
         """An offset with elements added to it."""
         if counted == "address":
-            size = self.b.constant(_pointee(pointer).itemsize, "i64")
+            size = self.b.constant(pointee(pointer).itemsize, "i64")
             more = self.b.binary("arith.muli", more, size)
         if offset.name == self.b.constant(0, "i64").name:
             return more
@@ -342,7 +342,7 @@ class Evaluator:
         base, offset, _counted = self.parts(operand, amap, r)
         if base is None:
             return offset
-        size = self.b.constant(_pointee(operand).itemsize, "i64")
+        size = self.b.constant(pointee(operand).itemsize, "i64")
         text = f"llvm.ptrtoint {base.name} : !llvm.ptr to i64"
         start = self.b.emit(text, "i64", 0, (base,))
         return self.b.binary("arith.addi", start, self.b.binary("arith.muli", offset, size))
@@ -396,7 +396,8 @@ class Evaluator:
         return self.b.emit(text, kind, width, (address,), at=at)
 
 
-def _pointee(operand: mt.SSAOperand) -> mt.ScalarType:
+def pointee(operand: mt.SSAOperand) -> mt.ScalarType:
+    """The type of what a pointer, or each of a block of pointers, points to."""
     assert operand is not None
     element = mt.element_of(operand.ty)
     assert isinstance(element, mt.PointerType)

@@ -8,15 +8,13 @@ import mytriton.plugin_api as mt
 from mytriton.analysis.affine import Mask, Scalar
 
 from . import values
+from .ahead import AHEAD_BYTES, fetch_lines
 from .builder import Level, Val
 from .evaluate import Evaluator
 from .facts import leaves
 from .onebyone import load_lanes, store_lanes
 from .rowwise import Sum, split
 from .tile import AxisMap, trailing
-
-#: Bytes of a line of the cache, and how far ahead of what is read a stream is fetched.
-LINE_BYTES, AHEAD_BYTES = 64, 512
 
 
 def mask_of(
@@ -258,19 +256,9 @@ def _fetch_ahead(e: Evaluator, access: Access, ptr: mt.SSAOperand) -> None:
     form = e.affine.of(ptr)
     if form is None or not any(isinstance(v, mt.SSAValue) for v in leaves(form.base)):
         return  # the same for every program: in the nearest cache already
-    b, address = e.b, access.address()
-    level = b.deepest((address,), e.tile.inner)
-    for first in range(0, access.width * values.bits_of(access.kind) // 8, LINE_BYTES):
-        place = e.element(address, b.constant(AHEAD_BYTES + first, "i64"), "i8")
-        b.line(level, prefetch(place, 3))
-
-
-def prefetch(place: Val, locality: int) -> str:
-    """A hint that an address is going to be read. It never traps."""
-    return (
-        f'"llvm.intr.prefetch"({place.name}) <{{rw = 0 : i32, hint = {locality} : i32, '
-        "cache = 1 : i32}> : (!llvm.ptr) -> ()"
-    )
+    ahead = e.b.constant(AHEAD_BYTES, "i64")
+    place = e.element(access.address(), ahead, "i8")
+    fetch_lines(e, place, access.width * values.bits_of(access.kind) // 8)
 
 
 def _load_lanes(e: Evaluator, access: Access, fill: Val, width: int, at: Level) -> Val:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import mytriton.plugin_api as mt
 
 from . import memory, reduce, values
+from .ahead import STREAM, fetch
 from .builder import Level, Val
 from .evaluate import Buffer
 from .plan import Group, Root
@@ -18,9 +19,6 @@ from .transpose import other_axis, square
 
 if TYPE_CHECKING:
     from .emitter import Emitter
-
-#: Elements from which on a run is fetched ahead.
-STREAM = 512
 
 
 class Accumulator:
@@ -293,6 +291,9 @@ class Nest:
             amap = trailing(identity, mt.shape_of(root.operand.ty))
             convert = e.address if mt.is_pointer(root.operand.ty) else e.value
             computed.append([convert(root.operand, amap, r) for r in rows])
+        if tile.streams and tile.full:
+            for hint in self.group.hints:
+                fetch(e, hint)
         yields: list[Val] = []
         position = 0
         # Registers carried: reductions of everything first, then those of the innermost loop.

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import mytriton.plugin_api as mt
 
 from .facts import Facts, lanes
 from .in_place import InPlace, factors
 from .tile import normal
+
+if TYPE_CHECKING:
+    from .ahead import Hint
 
 #: A value that costs more than this to compute is kept when several nests need it.
 KEEP_ABOVE = 8
@@ -44,10 +48,11 @@ class Root:
 
 @dataclass
 class Group:
-    """Roots that share a loop nest over ``shape``."""
+    """Roots that share a loop nest over ``shape``, and what the nest fetches on the side."""
 
     shape: tuple[int, ...]
     roots: list[Root] = field(default_factory=list)
+    hints: list[Hint] = field(default_factory=list)
 
 
 @dataclass

@@ -99,11 +99,10 @@ class _Tracer(Emitter):
         super()._program_ids(program, sizes)
         self.marks.current = before
 
-    def steps(self, steps: Sequence[Step]) -> None:
-        for step in steps:
-            before = self.marks.enter(self._item(step))
-            super().steps([step])
-            self.marks.current = before
+    def step(self, step: Step) -> None:
+        before = self.marks.enter(self._item(step))
+        super().step(step)
+        self.marks.current = before
 
     def _item(self, step: Step) -> mt.SSAItem | None:
         """What a step is about: the loops round a group are for the first thing it does."""

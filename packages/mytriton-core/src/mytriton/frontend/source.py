@@ -10,6 +10,7 @@ import ast
 import inspect
 import linecache
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,20 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 _parsed: dict[tuple[str, int], dict[tuple[str, int], Function]] = {}
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """A tuple of runtime values: its type, and its parts, each of which is a parameter's name or another
+    tuple."""
+
+    type: type
+    parts: tuple[Any, ...]
+
+    def of(self, values: Mapping[str, Any]) -> Any:
+        """The tuple, from the values of the parameters."""
+        parts = [p.of(values) if isinstance(p, Gathered) else values[p] for p in self.parts]
+        return self.type(*parts) if hasattr(self.type, "_fields") else tuple(parts)
+
+
 @dataclass
 class KernelSource:
     """The syntax of one function and where it stands."""
@@ -28,6 +43,8 @@ class KernelSource:
     filename: str
     lines: list[str]
     node: ast.FunctionDef = field(init=False)
+    #: Parameters that are tuples of others.
+    gathered: Mapping[str, Gathered] = field(default_factory=dict)
     _spans: dict[ast.AST, Span] = field(default_factory=dict, repr=False)
     _locals: frozenset[str] | None = field(default=None, repr=False)
     #: Whether every line is ASCII, so that bytes and characters count alike (asked on first use).

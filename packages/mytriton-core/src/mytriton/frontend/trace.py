@@ -45,6 +45,7 @@ def trace_kernel(
     environment = Environment(source.function)
     env: dict[str, Any] = {param.name: tensor(param) for param in params}
     env.update(constants)
+    env.update({name: form.of(env) for name, form in source.gathered.items()})
     with Builder() as builder:
         builder.debug = debug
         tracer = Tracer(source, environment, env, builder, kernel=True)

@@ -18,6 +18,7 @@ from ..plugins.stages import stage_of
 from ..plugins.types import LINE_INFO, ArgSpec, BackendInfo, LaunchSpec, Source
 from ..runtime import launch
 from ..runtime.compiler import Request, compile_ssa
+from ..runtime.spread import spread
 from .compiled import compiled_stage
 from .model import Inspection, Stage
 from .stages import (
@@ -47,6 +48,7 @@ def inspect(
 ) -> Inspection:
     """Compile ``kernel`` for arguments (real ones, or descriptions such as ``"f32[1000]"``) and keep
     every stage. Nothing is launched."""
+    kernel, args, kwargs = spread(kernel, args, kwargs)
     request, spec = launch.describe(kernel, args, kwargs, grid)
     stages = front_stages(kernel.source, request, spec.arguments)
     function = stages.function

@@ -331,7 +331,10 @@ def _refusal(value: Any) -> str:
     if value is None:
         return "None is not an array or a number; give the parameter the annotation tl.constexpr to pass None"
     if isinstance(value, (list, tuple)):
-        return f"a {kind} is neither an array nor a number; convert it with numpy.asarray"
+        return (
+            f"a {kind} is neither an array nor a number; convert it with numpy.asarray, or pass a tuple of "
+            "arrays and numbers"
+        )
     if isinstance(value, (str, bytes)):
         return f"a {kind} can only be passed to a parameter annotated tl.constexpr"
     if isinstance(value, complex):

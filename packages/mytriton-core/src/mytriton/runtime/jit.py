@@ -70,6 +70,8 @@ class JITFunction(KernelInterface):
         #: By the backend named by ``with_backend``: ``f(grid, *args, **kwargs)``, which launches
         #: without looking anything up, where it can (see ``runtime.direct``).
         self.direct: dict[str | None, Callable[..., Any]] = {}
+        #: The kernels that calls with tuples are compiled as (see ``runtime.spread``).
+        self.spread: dict[Hashable, JITFunction] = {}
         self.lock = ForkLock()
         self.warned: set[str] = set()
         functools.update_wrapper(self, self.source.function)
@@ -161,6 +163,7 @@ class JITFunction(KernelInterface):
         with self.lock:
             self.specialisations.clear()
             self.direct.clear()
+            self.spread.clear()
 
     def trace(self, /, *args: Any, **kwargs: Any) -> Trace:
         """The expression tree for these arguments; nothing is lowered or run."""

@@ -31,6 +31,7 @@ from .facts import asked_for, wanted
 from .grid import MOST, Meta, normalise
 from .result import LaunchResult
 from .specialisation import Specialisation, check_readonly, warn_strides
+from .spread import spread
 
 if TYPE_CHECKING:
     from .jit import JITFunction
@@ -50,13 +51,18 @@ def launch(
 
     Every launch passes here; what can be looked up is not computed.
     """
+    if kernel.spread:  # it has been called with tuples before
+        kernel, args, kwargs = spread(kernel, args, kwargs)
     binder = kernel.binder
     keyed = binder.keyed or _make_keyed(kernel)
     try:
         values, constants, options, parts = keyed(*args, **kwargs)
     except TypeError as error:
         if isinstance(error, ArgumentError):
-            raise
+            other, args, kwargs = spread(kernel, args, kwargs)
+            if other is kernel:
+                raise
+            return launch(other, grid, explicit, args, kwargs)
         values, constants, options, parts = _keyed_with_rare(kernel, args, kwargs, error)
     if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and 0 <= grid[0] <= MOST:
         size = (grid[0], 1, 1)
@@ -81,6 +87,7 @@ def prepare(kernel: JITFunction, explicit: str | None, args: Any, kwargs: Any) -
     """What ``launch`` would run, compiled and not run. Arrays may be stood for (``standins``)."""
     from .standins import stand_in
 
+    kernel, args, kwargs = spread(kernel, args, kwargs)
     binder = kernel.binder
     runtime = frozenset(binder.runtime)
     names = [*binder.signature.parameters]
@@ -172,11 +179,13 @@ def _binding_error(kernel: JITFunction, error: TypeError) -> ArgumentError:
 
 def trace_only(kernel: JITFunction, args: Any, kwargs: Any) -> Trace:
     """The expression tree for these arguments."""
+    kernel, args, kwargs = spread(kernel, args, kwargs)
     return trace(kernel.source, _request(kernel, args, kwargs))
 
 
 def compile_only(kernel: JITFunction, args: Any, kwargs: Any) -> Compiled:
     """The stages up to optimised SSA for these arguments."""
+    kernel, args, kwargs = spread(kernel, args, kwargs)
     return compile_ssa(kernel.source, _request(kernel, args, kwargs))
 
 
@@ -197,7 +206,8 @@ def describe(
 
 def specialise(kernel: JITFunction, arguments: Mapping[str, Any]) -> tuple[SSAFunction, LaunchSpec]:
     """Optimised SSA and launch specification for described arguments."""
-    request, spec = describe(kernel, (), arguments)
+    kernel, args, arguments = spread(kernel, (), arguments)
+    request, spec = describe(kernel, args, arguments)
     return compile_ssa(kernel.source, request).function, spec
 
 

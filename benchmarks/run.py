@@ -20,6 +20,8 @@ import platform
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -121,6 +123,26 @@ def table(
     return "\n".join(lines), not missed and not missing
 
 
+def machine(load: float) -> dict[str, object]:
+    """Where and when, and which versions of whom."""
+    names = {}
+    for peer in PEERS:
+        with suppress(PackageNotFoundError):
+            names[peer] = version("mytriton-mlir" if peer == "mytriton" else peer)
+    return {
+        "processor": _processor(), "processors": os.cpu_count(), "load": round(load, 1),
+        "python": platform.python_version(), "date": time.strftime("%Y-%m-%d"), "versions": names,
+    }  # fmt: skip
+
+
+def _processor() -> str:
+    with suppress(OSError), open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -156,9 +178,8 @@ def main() -> None:
     if options.md:
         options.md.write_text(f"{head}\n\n{text}\n")
     if options.json:
-        options.json.write_text(
-            json.dumps({"load": load, "missing": missing, "seconds": results}, indent=2)
-        )
+        found = {"machine": machine(load), "missing": missing, "seconds": results}
+        options.json.write_text(json.dumps(found, indent=2) + "\n")
     if options.check and not met:
         sys.exit(1)
 

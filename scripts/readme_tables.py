@@ -1,11 +1,13 @@
-"""The capability matrix of the README: ``python scripts/readme_tables.py`` rewrites it.
+"""The tables of the README: ``python scripts/readme_tables.py`` rewrites them.
 
-From the capability tables that the backends declare and the conformance suite proves. Needs every
-backend of this repository installed.
+What runs where comes from the capability tables that the backends declare and the conformance suite
+proves: every backend of this repository must be installed. How fast comes from
+``benchmarks/results.json``, which ``tox run -e bench -- --json benchmarks/results.json`` writes.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -14,9 +16,12 @@ from mytriton.ir.registry import all_ops
 from mytriton.ir.types import SCALAR_NAMES
 from mytriton.plugins.manager import MANAGER
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+RESULTS = ROOT / "benchmarks" / "results.json"
 BACKENDS = ("interpreter", "mlir-cpu", "cuda", "mlir", "c")
-BEGIN, END = "<!-- matrix -->", "<!-- end of matrix -->"
+#: What the README calls the frameworks.
+NAMES = {"numpy": "NumPy", "numba": "Numba", "jax": "JAX", "torch": "PyTorch"}
 
 
 def groups() -> dict[str, list[str]]:
@@ -60,16 +65,44 @@ def matrix() -> str:
     return "\n".join(lines)
 
 
+def speed() -> str:
+    """Times of mytriton beside those of whoever was fastest of the others, as Markdown."""
+    found = json.loads(RESULTS.read_text())
+    runs, machine = found["seconds"], found["machine"]
+    head = [f"{n} thread{'s' * (n != '1')} | the fastest other | ratio" for n in runs]
+    lines = [f"| fp32, times in ms | {' | '.join(head)} |", "|---" * (3 * len(runs) + 1) + "|"]
+    for case in next(iter(runs.values())):
+        cells = []
+        for run in runs.values():
+            times = dict(run[case])
+            own, (other, best) = times.pop("mytriton"), min(times.items(), key=lambda t: t[1])
+            cells += [_ms(own), f"{_ms(best)} {NAMES[other]}", f"{best / own:.2f}x"]
+        lines.append(f"| {case} | {' | '.join(cells)} |")
+    peers = ", ".join(f"{NAMES[p]} {v}" for p, v in machine["versions"].items() if p in NAMES)
+    lines += [
+        "",
+        f"{machine['processor']}, {machine['processors']} processors, {machine['date']}; {peers}.",
+    ]
+    return "\n".join(lines)
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g}"
+
+
 def rewritten(text: str) -> str:
-    """The README with the matrix of now."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{matrix()}\n{END}{after}"
+    """The README with the tables of now."""
+    for name, table in (("matrix", matrix()), ("speed", speed())):
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        before, _, rest = text.partition(begin)
+        _, _, after = rest.partition(end)
+        text = f"{before}{begin}\n{table}\n{end}{after}"
+    return text
 
 
 if __name__ == "__main__":
     text = README.read_text()
     new = rewritten(text)
     if "--check" in sys.argv[1:]:
-        sys.exit("the matrix of the README is out of date" if new != text else 0)
+        sys.exit("the tables of the README are out of date" if new != text else 0)
     README.write_text(new)

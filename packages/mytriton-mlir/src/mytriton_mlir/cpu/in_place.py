@@ -42,8 +42,13 @@ class InPlace:
             chain = self._chain(arg, body, yields)
             if chain and chain[-1].results[0] == yields[k]:
                 self.ends.add(arg.id)
+                current = arg
                 for op in chain:
-                    self.home[op.results[0].id] = arg
+                    result = op.results[0]
+                    self.home[result.id] = arg
+                    if op.operands[2] == current:
+                        self.bare.add(result.id)
+                    current = result
 
     def _chain(
         self, arg: mt.SSAValue, body: Sequence[mt.SSAItem], yields: Sequence[mt.SSAOperand]
@@ -55,8 +60,6 @@ class InPlace:
             op = self._only_product(current, body, yields)
             if op is None:
                 break
-            if op.operands[2] == current:
-                self.bare.add(op.results[0].id)
             found.append(op)
             current = op.results[0]
         return found

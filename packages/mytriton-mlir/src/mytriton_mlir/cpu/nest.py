@@ -107,6 +107,8 @@ class Nest:
         """Whether squares are computed along another axis, and turned."""
         tile, shape = self.tile, self.group.shape
         axis = None if self.fused else other_axis(self.e, self.group)
+        if axis is not None and (panel := self.e.target_buffer(self.group.roots[0]).panel):
+            native = min(native, panel)  # a row of a square does not reach into the next panel
         if axis is None or native < 4 or shape[axis] % native or shape[tile.axis] % native:
             return False
         others = [d for d, n in enumerate(shape) if n > 1 and d not in (axis, tile.axis)]

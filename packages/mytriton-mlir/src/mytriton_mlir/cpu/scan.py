@@ -9,6 +9,7 @@ import mytriton.plugin_api as mt
 from .facts import CONTROL, FOLDS, is_root
 from .plan import KEEP_ABOVE, MOST_ROOTS, Branch, Group, Loop, Planner, Root, Step, While
 from .rowwise import is_rowwise
+from .tile import normal
 from .visit import visit
 
 
@@ -31,6 +32,8 @@ class Scan:
         #: Loads (and loops inside nests) that are still to be computed.
         self.live: list[mt.SSAItem] = []
         self.read_here: dict[int, mt.SSAItem] = {}
+        #: Those whose lanes go elsewhere in the nest (transposed, ...).
+        self.moved_here: set[int] = set()
         self.stored_here: list[mt.SSAItem] = []
 
     def run(self) -> list[Step]:
@@ -206,7 +209,7 @@ class Scan:
             if until < position:
                 continue
             if not self.facts.reads(load) & writes or (
-                until == position and self.facts.same_lane(load, item)
+                until == position and self.facts.same_lane(load, item) and self._stays(load, item)
             ):
                 live.append(load)
             else:
@@ -237,8 +240,10 @@ class Scan:
         if self.open is None:
             self.open = Group(root.shape)
         self.open.roots.append(root)
-        for load in self._loads(root):
+        for load, moved in self._loads(root):
             self.read_here[load.results[0].id] = load
+            if moved:
+                self.moved_here.add(load.results[0].id)
 
     def _fits(self, root: Root) -> bool:
         assert self.open is not None
@@ -255,20 +260,32 @@ class Scan:
             for other in self.stored_here:
                 if self.facts.writes(other) & writes and not self.facts.same_lane(other, root.op):
                     return False
-            for load in self.read_here.values():
-                if self.facts.reads(load) & writes and not self.facts.same_lane(load, root.op):
-                    return False
+            moved = self.moved_here | {v.results[0].id for v, far in self._loads(root) if far}
+            for number, load in self.read_here.items():
+                if self.facts.reads(load) & writes:
+                    if number in moved or not self.facts.same_lane(load, root.op):
+                        return False
         return True
 
-    def _loads(self, root: Root) -> list[mt.SSAItem]:
+    def _loads(self, root: Root) -> list[tuple[mt.SSAItem, bool]]:
+        """What a root reads, each with whether its lanes go to others of the root."""
         found = []
         probe = Group(root.shape, [root])
-        for value, _ in visit(self.planner, probe):
+        identity = normal(tuple(range(len(root.shape))), root.shape)
+        for value, amap in visit(self.planner, probe):
             item = self.facts.makers.get(value.id)
             if item is not None and value in item.results and self.facts.reads(item):
                 if isinstance(item, mt.SSAOp) or value.id in self.planner.fused:
-                    found.append(item)
+                    found.append((item, amap != identity))
         return found
+
+    def _stays(self, load: mt.SSAItem, item: mt.SSAItem) -> bool:
+        """Whether every lane of a store takes the same lane of a load, if any."""
+        assert isinstance(item, mt.SSAOp)
+        pointer = item.operands[0]
+        assert pointer is not None
+        root = Root("store", item.operands[1], mt.shape_of(pointer.ty), item)
+        return not any(moved for found, moved in self._loads(root) if found is load)
 
     def _close(self) -> None:
         if self.open is not None:
@@ -276,4 +293,5 @@ class Scan:
             self.open = None
             self.done += 1
             self.read_here = {}
+            self.moved_here = set()
             self.stored_here = []

@@ -43,6 +43,8 @@ def test_refuses_names(names):
 
 
 def test_says_whose_module_it_would_hide():
+    with pytest.raises(UsageError, match="distribution of this project"):
+        names_of("mytriton_core", "mine")
     with pytest.raises(UsageError, match="would hide the module 'numpy' of numpy"):
         names_of("numpy", "foo")
 

@@ -140,6 +140,14 @@ def test_doctor_hang(install: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert "while importing acme_hang, it took more than 3 s" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+def test_doctor_waits_for_a_positive_time(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor", "interpreter", f"--timeout={seconds}"])
+    assert ended.value.code == 2
+    assert "a positive number of seconds" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "state", "texts"),
     [

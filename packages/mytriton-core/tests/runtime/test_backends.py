@@ -156,3 +156,14 @@ def test_an_error_of_a_compile_step_reaches_the_user(backend):
             store_kernel.with_backend("failing")[(1,)](out, 1)
     finally:
         selection.unregister_backend("failing")
+
+
+def test_a_view_without_a_grid_says_how_kernels_are_launched():
+    from mytriton.errors import ArgumentError
+
+    @triton.jit
+    def view_kernel(x):
+        tl.store(x, 1.0)
+
+    with pytest.raises(ArgumentError, match=r"view_kernel\[grid\]"):
+        view_kernel.with_backend("interpreter")(np.zeros(1, np.float32))

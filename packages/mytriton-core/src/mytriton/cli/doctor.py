@@ -21,9 +21,20 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("name", metavar="NAME", help="the backend")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--timeout", type=float, default=TIMEOUT, metavar="S", help="seconds to wait (default 60)"
+        "--timeout",
+        type=_seconds,
+        default=TIMEOUT,
+        metavar="S",
+        help="seconds to wait (default 60)",
     )
     return parser
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"a positive number of seconds, not {text}")
+    return value
 
 
 def examine(name: str, timeout: float = TIMEOUT) -> dict[str, Any]:

@@ -207,7 +207,10 @@ class JITFunction(KernelInterface):
 
         Arguments are descriptions (``"f32[1000]"``, ``"i32"``), numbers, or real arrays.
         """
-        return self.lower_for(backend, arguments).text
+        try:
+            return self.lower_for(backend, arguments).text
+        except MytritonError as error:
+            raise for_user(error) from error.__cause__
 
     def export(
         self, path: str | Path, /, *, backend: str, grid: Any = None, **arguments: Any
@@ -265,6 +268,9 @@ class BackendView:
     def __init__(self, kernel: JITFunction, name: str) -> None:
         self.kernel = kernel
         self.name = name
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.kernel(*args, **kwargs)  # says how a kernel is launched
 
     def __getitem__(self, grid: Any) -> Callable[..., LaunchResult]:
         direct = self.kernel.direct.get(self.name)

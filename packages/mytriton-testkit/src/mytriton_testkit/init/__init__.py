@@ -26,6 +26,8 @@ FILES = {
 _DIST = re.compile(r"[a-z][a-z0-9]*([-_.][a-z0-9]+)*")
 _BACKEND = re.compile(r"[a-z][a-z0-9-]*")
 _TAKEN = ("interpreter", "auto", "none", "cuda", "mlir", "mlir-cpu")
+#: Installing one of these names would replace what the plugin needs.
+_OURS = ("mytriton", "mytriton-core", "mytriton-testkit", "mytriton-cuda", "mytriton-mlir")
 #: ``mytriton-conformance list`` lists cases.
 _COMMANDS = ("list", "merge", "replay", "init")
 
@@ -40,6 +42,8 @@ def names_of(dist: str, backend: str = "") -> dict[str, str]:
     backend = backend or re.split(r"[-_.]", dist)[-1]
     if not _BACKEND.fullmatch(backend) or backend in (*_TAKEN, *_COMMANDS):
         raise UsageError(f"{backend!r} cannot be the name of your backend; choose with --backend")
+    if re.sub(r"[-_.]+", "-", dist) in _OURS:
+        raise UsageError(f"{dist!r} is a distribution of this project; choose one like acme-foo")
     package = re.sub(r"[-.]", "_", dist)
     if owner := _owner(package, dist):
         text = f"would hide the module {package!r} of {owner}; choose one like acme-foo"

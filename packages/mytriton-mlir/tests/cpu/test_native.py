@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 import threading
 import time
@@ -405,6 +406,7 @@ def test_nothing_is_kept_of_a_launch():
     warm(lambda: add_kernel[grid](x, y, out, n, BLOCK=64))
     result = add_kernel[grid](x, y, out, n, BLOCK=64)
     watched = (x, y, out, grid, n, result, None, add_kernel.direct[None])
+    gc.collect()  # garbage of other tests holds None, too
     before = [sys.getrefcount(each) for each in watched]
     for k in range(2000):
         add_kernel[grid](x, y, out, n, BLOCK=64)
@@ -413,7 +415,11 @@ def test_nothing_is_kept_of_a_launch():
         if k % 20 == 0:
             add_kernel[grid](x, y, x, n, BLOCK=64)  # goes the slow way
     after = [sys.getrefcount(each) for each in watched]
-    assert all(abs(a - b) < 100 for a, b in zip(before, after)), (before, after)
+    # What launches kept would be thousands (of the arrays, hundreds at least); None comes and goes.
+    assert all(
+        abs(a - b) < (1000 if each is None else 50)
+        for each, a, b in zip(watched, before, after, strict=True)
+    ), (before, after)
 
 
 def test_other_threads_run_meanwhile():

@@ -9,7 +9,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from mytriton.errors import ArgumentError, ASTFrontendError, MytritonError
+from mytriton.errors import ArgumentError
 
 
 @triton.jit
@@ -109,7 +109,7 @@ def test_what_is_wrong_with_an_element_is_said_of_the_element():
         sum_kernel[(1,)]((x, "x"), out, 8, BLOCK=8)
     with pytest.raises(ArgumentError, match="a list .* pass a tuple"):
         sum_kernel[(1,)]([x, x], out, 8, BLOCK=8)
-    with pytest.raises((ArgumentError, ASTFrontendError, MytritonError), match="n"):
+    with pytest.raises(ArgumentError, match="missing .*'n'"):
         sum_kernel[(1,)]((x, x), out, BLOCK=8)
 
 

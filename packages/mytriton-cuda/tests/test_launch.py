@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cuda_support import f32
 
-from mytriton.plugin_api import ArgSpec, Device, DeviceError, LaunchSpec
+from mytriton.plugin_api import ArgSpec, Device, DeviceError, LaunchSpec, VariableError
 from mytriton.plugins.devices import register_device, unregister_device
 from mytriton_cuda import mapping, nvrtc
 from mytriton_cuda.launch import CudaKernel, arch_name, compile_source, usage
@@ -76,6 +76,13 @@ def test_without_a_device_a_kernel_is_compiled_and_not_launched(
 )
 def test_architectures(given: str, wanted: str) -> None:
     assert arch_name(given) == wanted
+
+
+@pytest.mark.parametrize("asked", ["foo", "sm_", "sm_90x", "eighty"])
+def test_an_architecture_that_is_none(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MYTRITON_CUDA_ARCH", asked)
+    with pytest.raises(VariableError, match=f"MYTRITON_CUDA_ARCH is '{asked}'; .*as sm_80"):
+        arch_name("")
 
 
 def test_what_ptxas_says() -> None:

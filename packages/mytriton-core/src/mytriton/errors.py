@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -65,7 +66,8 @@ def format_error(message: str, span: Span | None) -> str:
 
 
 def for_user(error: BaseException) -> BaseException:
-    """The error as a user should see it: no frames of this package, in its causes neither."""
+    """The error as a user should see it: no frames of this package and of backends, in its
+    causes neither."""
     if os.environ.get("MYTRITON_DEBUG"):
         return error
     seen: BaseException | None = error
@@ -75,16 +77,29 @@ def for_user(error: BaseException) -> BaseException:
     return error
 
 
+#: Whose frames are not the user's: files, or folders with a separator at the end. As this file was
+#: found on sys.path, which may be relative: so are the frames' names.
+_inner = {os.path.dirname(format_error.__code__.co_filename) + os.sep, "<binder of "}
+
+
+def hide(module: str) -> None:
+    """Leave the frames of a module, and of the whole package it is in, out of errors for the user."""
+    for name in (module.partition(".")[0], module):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file:  # a namespace has none, and is not one plugin's
+            package = os.path.basename(file).startswith("__init__.")
+            _inner.add(os.path.dirname(file) + os.sep if package else file)
+
+
 def _outside(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    # As this file was found on sys.path, which may be relative: so are the frames' names.
-    here = os.path.dirname(format_error.__code__.co_filename) + os.sep
+    inner = tuple(_inner)
     frames = []
     while traceback is not None:
         frames.append(traceback)
         traceback = traceback.tb_next
     kept = None
     for tb in reversed(frames):
-        if not tb.tb_frame.f_code.co_filename.startswith((here, "<binder of ")):
+        if not tb.tb_frame.f_code.co_filename.startswith(inner):
             kept = types.TracebackType(kept, tb.tb_frame, tb.tb_lasti, tb.tb_lineno)
     return kept
 
@@ -235,6 +250,10 @@ class SanitizerError(MytritonError):
 
 class ArgumentError(MytritonError, TypeError):
     """An argument a kernel cannot take, or a call that does not bind to its parameters."""
+
+
+class VariableError(ArgumentError, ValueError):
+    """A ``MYTRITON_*`` environment variable with a value it does not take."""
 
 
 class ArgumentRangeError(ArgumentError, OverflowError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .errors import CompilationError, MytritonError, Span, format_error
+from .errors import CompilationError, MytritonError, Span, VariableError, format_error
 from .ir.types import (
     BF16,
     BOOL,
@@ -160,7 +160,7 @@ __all__ = [
     "DiskCache", "cache_folder",
     # errors
     "CompilationError", "DeviceError", "MytritonBackendError", "MytritonError", "Span",
-    "UnsupportedFeature", "format_error",
+    "UnsupportedFeature", "VariableError", "format_error",
     # devices
     "DeviceProvider", "PackedArguments", "device_provider", "pack_arguments", "refuse_unaligned",
     # SSA

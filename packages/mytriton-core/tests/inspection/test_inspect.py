@@ -164,6 +164,24 @@ def test_the_log_has_one_line_an_event(monkeypatch, capsys, kernel_from):
     assert lines[2] == "mytriton launch: kernel on interpreter, grid (1, 1, 1)"
 
 
+def test_logs_and_dumps_that_are_asked_for_later(monkeypatch, capsys, kernel_from, tmp_path):
+    kernel = kernel_from("def kernel(out):\n    tl.store(out, 1.0)\n").with_backend("interpreter")
+    out = np.zeros(1, np.float32)
+    for _ in range(5):
+        kernel[(1,)](out)
+    monkeypatch.setenv("MYTRITON_LOG", "launch")
+    kernel[(2,)](out)
+    kernel[(3,)](out)
+    monkeypatch.delenv("MYTRITON_LOG")
+    kernel[(4,)](out)
+    assert capsys.readouterr().err.splitlines() == [
+        f"mytriton launch: kernel on interpreter, grid ({n}, 1, 1)" for n in (2, 3)
+    ]
+    monkeypatch.setenv("MYTRITON_DUMP", str(tmp_path / "dump"))
+    kernel[(1,)](out)
+    assert [p.name.partition("-")[0] for p in (tmp_path / "dump").iterdir()] == ["kernel"]
+
+
 def test_an_unknown_word_in_the_log_variable_is_refused(monkeypatch):
     from mytriton.plugins.log import wanted
 

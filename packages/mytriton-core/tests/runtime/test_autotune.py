@@ -229,6 +229,48 @@ class TestMistakes:
         with pytest.raises(ArgumentError, match=re.escape(message)):
             triton.autotune(configs, key)(triton.jit(scale))
 
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"prune_configs_by": {"early_config_prne": len}},
+             "has 'early_config_prne', which is none of early_config_prune, perf_model, top_k (did you "
+             "mean 'early_config_prune'?)"),
+            ({"prune_configs_by": [len]}, "prune_configs_by is a dict, got [<built-in function len>]"),
+            ({"prune_configs_by": {"perf_model": 3}}, "perf_model of prune_configs_by is a function"),
+            ({"reset_to_zero": ["BLOCK"]}, "reset_to_zero names 'BLOCK', which is a tl.constexpr"),
+            ({"restore_value": ["BLOCK"]}, "restore_value names 'BLOCK', which is a tl.constexpr"),
+            ({"restore_value": ["uot"]}, "which is no parameter (did you mean 'out'?)"),
+        ],
+    )  # fmt: skip
+    def test_options_that_mean_nothing(self, options: Any, message: str) -> None:
+        with pytest.raises(ArgumentError, match=re.escape(message)) as caught:
+            triton.autotune(blocks(16), ["n"], **options)(triton.jit(scale))
+        assert len(caught.traceback) == 2  # here, and the decorator
+
+    @pytest.mark.parametrize("what", ["reset_to_zero", "restore_value"])
+    def test_numbers_are_neither_cleared_nor_put_back(self, what: str) -> None:
+        kernel = tuned(blocks(16, 32), **{what: ["n"]})
+        x = np.ones(8, np.float32)
+        with pytest.raises(ArgumentError, match=f"{what} names 'n', which is 8 in this launch"):
+            kernel[grid](x, x, 8, 2.0)
+
+    @pytest.mark.parametrize("launch", ["run", "warmup"])
+    @pytest.mark.parametrize("count", [1, 2])
+    def test_configurations_that_set_what_is_no_parameter(self, launch: str, count: int) -> None:
+        kernel = tuned([triton.Config({"BLOK": 16 * k}) for k in (1, 2)][:count])
+        x = np.ones(8, np.float32)
+        with pytest.raises(
+            ArgumentError,
+            match=r"<Config BLOK: 16, .*> sets 'BLOK', .* \(did you mean 'BLOCK'\?\); parameters: x,",
+        ):
+            getattr(kernel, launch)(x, x, 8, 2.0, grid=(1,))
+
+    def test_options_of_other_compilers_are_let_through(self) -> None:
+        kernel = tuned([triton.Config({"BLOCK": 16, "waves_per_eu": 2})])
+        x, out = np.ones(8, np.float32), np.zeros(8, np.float32)
+        kernel[grid](x, out, 8, 2.0)
+        assert out.sum() == 16
+
     def test_an_unhashable_key(self) -> None:
         kernel = triton.autotune(blocks(16, 32), ["factor"])(triton.jit(scale))
         x = np.ones(8, np.float32)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -130,6 +132,20 @@ def test_a_variant_that_is_launched_again_and_again_is_offered_once(quick: Backe
     assert (artifact.launches, artifact.plans) == ([], [])
 
 
+def test_a_launcher_says_and_pickles_what_it_is(quick: Backend) -> None:
+    view = scale_kernel().with_backend("quick")
+    cold = view[(3,)]
+    repeat(lambda: view[(1,)](X, OUT, 8))
+    warm = view[(3,)]
+    assert isinstance(warm, functools.partial)
+    assert repr(warm) == repr(cold)
+    make, arguments = warm.__reduce__()
+    again = make(*arguments)
+    assert (again.kernel, again.grid, again.explicit) == (view.kernel, (3,), "quick")
+    with pytest.raises(pickle.PicklingError, match="defined inside a function"):
+        pickle.dumps(warm)
+
+
 def test_launches_before_that_are_looked_up(quick: Backend) -> None:
     view = scale_kernel().with_backend("quick")
     repeat(lambda: view[(1,)](X, OUT, 8), direct.AFTER)
@@ -173,7 +189,8 @@ def holds(plan: DirectLaunch) -> bool:
 def test_what_is_watched(quick: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     _, _, plan = offered(quick, X, OUT, 8)
     assert holds(plan)
-    for name in ("MYTRITON_BACKEND", "MYTRITON_EMULATE", "MYTRITON_OPT_LEVEL"):
+    names = ("BACKEND", "EMULATE", "OPT_LEVEL", "SANITIZE", "LOG", "DUMP")
+    for name in (f"MYTRITON_{name}" for name in names):
         monkeypatch.setenv(name, "0")
         assert not holds(plan), name
         monkeypatch.delenv(name)

@@ -1,11 +1,13 @@
 """Tracebacks of mistakes end at the user's line."""
 
+import importlib
 import traceback
 
 import numpy as np
 import pytest
 
 import mytriton as triton
+from mytriton import errors
 
 
 class TestTracebacks:
@@ -43,3 +45,47 @@ class TestTracebacks:
         first, internal = self.frames_of(lambda: triton.jit(module.kernel))
         assert first == __file__
         assert len(internal) <= 2
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("MYTRITON_SANITIZE", "bound"), ("MYTRITON_LOG", "lunch"), ("MYTRITON_OPT_LEVEL", "3"),
+            ("MYTRITON_EMULATE", "maybe"),
+        ],
+    )  # fmt: skip
+    def test_variables_with_values_they_do_not_take(self, name, value, module_from, monkeypatch):
+        kernel = module_from("@triton.jit\ndef kernel(out):\n    tl.store(out, 1.0)\n").kernel
+        triton.refresh_backends()
+        monkeypatch.setenv(name, value)
+        with pytest.raises(errors.VariableError, match=f"^{name} .*{value!r}"):
+            kernel[(1,)](np.zeros(1))
+        first, internal = self.frames_of(lambda: kernel[(1,)](np.zeros(1)))
+        assert first == __file__
+        assert len(internal) == 1
+
+    @pytest.mark.parametrize(
+        "plugin", ["toy_backend", "toy_backend.deep.plugin", "toy_space.plugin"]
+    )
+    def test_frames_of_a_backend_are_left_out(self, plugin, tmp_path, monkeypatch):
+        monkeypatch.setattr(errors, "_inner", set(errors._inner))
+        monkeypatch.syspath_prepend(tmp_path)
+        raises = "def call(error):\n    raise error\n"
+        for file in ("toy_backend/deep/plugin.py", "toy_space/plugin.py", "toy_space/users.py"):
+            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / file).write_text(raises)
+        (tmp_path / "toy_backend/__init__.py").write_text(raises)
+        (tmp_path / "toy_backend/deep/__init__.py").write_text("")
+        users = importlib.import_module("toy_space.users")
+        module = importlib.import_module(plugin)
+
+        def files(of):
+            try:
+                of.call(triton.ArgumentError("no"))
+            except triton.ArgumentError as error:
+                shown = traceback.extract_tb(errors.for_user(error).__traceback__)
+                return [frame.filename for frame in shown]
+
+        assert files(module) == [__file__, module.__file__]
+        errors.hide(plugin)
+        assert files(module) == [__file__]
+        assert files(users) == [__file__, users.__file__]

@@ -17,6 +17,7 @@ from mytriton.plugin_api import (
     DiskCache,
     LaunchSpec,
     Source,
+    VariableError,
     device_provider,
     pack_arguments,
     refuse_unaligned,
@@ -32,15 +33,21 @@ FLAGS = ("--ptxas-options=-v",)
 LINES = ("-lineinfo",)
 CACHE = DiskCache("cuda", ".image")
 
+_ARCH = re.compile(r"(?:sm_)?(\d+\.?\d[af]?)")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes spill (stores|loads)")
 _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def arch_name(arch: str) -> str:
-    """``8.0``, ``80`` and ``sm_80`` as ``sm_80``; the default for nothing."""
+    """``8.0``, ``80`` and ``sm_80`` as ``sm_80``; the default for nothing. Raises ``VariableError``."""
     arch = arch or os.environ.get("MYTRITON_CUDA_ARCH", "") or DEFAULT_ARCH
-    return arch if arch.startswith("sm_") else f"sm_{arch.replace('.', '')}"
+    found = _ARCH.fullmatch(arch)
+    if not found:
+        raise VariableError(
+            f"MYTRITON_CUDA_ARCH is {arch!r}; write a compute capability, as sm_80, 80 or 8.0"
+        )
+    return "sm_" + found[1].replace(".", "")
 
 
 def compile_source(source: Source, arch: str, kind: str, extra: Sequence[str] = ()) -> nvrtc.Image:

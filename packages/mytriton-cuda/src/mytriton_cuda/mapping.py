@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from types import MappingProxyType
 
-from mytriton.plugin_api import LaunchSpec, MytritonError, Source, SSAFunction, largest_block, walk
+from mytriton.plugin_api import LaunchSpec, Source, SSAFunction, VariableError, largest_block, walk
 from mytriton_cuda_info import INFO
 
 from .emit import MAX_THREADS, Emitted, emit, emit_blocked
@@ -27,7 +27,7 @@ def choose(function: SSAFunction, launch: LaunchSpec) -> str:
     """``"element"`` or ``"blocked"``. ``MYTRITON_CUDA_MAPPING=blocked`` is for tests."""
     wanted = os.environ.get("MYTRITON_CUDA_MAPPING", "")
     if wanted not in MAPPINGS:
-        raise MytritonError(f"MYTRITON_CUDA_MAPPING must be element or blocked, got {wanted!r}")
+        raise VariableError(f"MYTRITON_CUDA_MAPPING must be element or blocked, got {wanted!r}")
     if wanted == "blocked" or "num_warps" in launch.options:
         return "blocked"
     product = any(item.opcode == "dot" for item in walk(function.body))

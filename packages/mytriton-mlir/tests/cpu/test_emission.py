@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 import mytriton as triton
@@ -81,6 +82,10 @@ def test_the_variable_chooses(monkeypatch):
     monkeypatch.setenv("MYTRITON_CPU_TARGET", "z80")
     with pytest.raises(ValueError, match="known: avx512"):
         target()
+    x = np.zeros(8, np.float32)
+    with pytest.raises(triton.ArgumentError, match="known: avx512") as caught:
+        add_kernel.with_backend("mlir-cpu")[(1,)](x, x, x, 8, BLOCK=8)
+    assert [entry.path.name for entry in caught.traceback] == ["test_emission.py", "jit.py"]
 
 
 def test_a_stage_that_fails_is_named():

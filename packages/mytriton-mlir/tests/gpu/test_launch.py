@@ -19,6 +19,7 @@ from mytriton.plugin_api import (
     DeviceError,
     LaunchSpec,
     PointerType,
+    VariableError,
 )  # fmt: skip
 from mytriton.plugins.devices import register_device, unregister_device
 from mytriton.plugins.selection import refresh_backends
@@ -251,6 +252,12 @@ def test_without_a_device_it_only_compiles(bindings, monkeypatch):
     assert ".target sm_90" in artifact.metadata["asm"]["ptx"]
     with pytest.raises(DeviceError, match="nothing to run it: nothing provides device kind 'cuda'"):
         artifact.launch((1, 1, 1), [])
+
+
+def test_a_chip_that_is_none(bindings, monkeypatch):
+    monkeypatch.setenv("MYTRITON_MLIR_CHIP", "foo")
+    with pytest.raises(VariableError, match="MYTRITON_MLIR_CHIP: no chip is called 'foo'"):
+        launch.cache_key(spec())
 
 
 def test_what_ptxas_refuses():

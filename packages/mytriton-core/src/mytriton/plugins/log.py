@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import sys
 
+from ..errors import VariableError
 from .types import Event
 
 KINDS = ("selection", "cache", "compile", "launch")
 
 
 def wanted() -> frozenset[str]:
-    """The kinds of event to print. Raises ``ValueError`` for a word that is none of them."""
+    """The kinds of event to print. Raises ``VariableError`` for a word that is none of them."""
     text = os.environ.get("MYTRITON_LOG", "")
     words = [word.strip() for word in text.split(",") if word.strip()]
     if words == ["1"] or words == ["all"]:
         return frozenset(KINDS)
     for word in words:
         if word not in KINDS:
-            raise ValueError(f"MYTRITON_LOG takes {', '.join(KINDS)} or all, got {word!r}")
+            raise VariableError(f"MYTRITON_LOG takes {', '.join(KINDS)} or all, got {word!r}")
     return frozenset(words)
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..errors import hide
 from ..locks import ForkLock
 from . import discovery, messages, sources, variables
 from .discovery import Entry, Record
@@ -173,6 +175,9 @@ class Manager:
         except (Exception, SystemExit) as e:
             record.fail(State.BROKEN, messages.load_error(record, e), e)
         if record.error is None:
+            if not record.in_process:  # one that is may be in the user's own file
+                hide("pluggy")
+                hide(plugin.__name__ if isinstance(plugin, ModuleType) else plugin.__module__)
             # Until it is probed; nobody sees this.
             record.state = State.READY
         elif record.plugin is plugin:

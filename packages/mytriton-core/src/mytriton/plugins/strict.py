@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from ..errors import VariableError
+
 #: The launch option that tells a backend: ``"1"``, ``"nan"`` or ``"bounds"``.
 SANITIZE = "sanitize"
 MODES = ("1", "nan", "bounds")
@@ -16,13 +18,13 @@ _ON, _OFF = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
 
 
 def variable() -> str | None:
-    """What ``MYTRITON_SANITIZE`` asks for. Raises ``ValueError`` for what it does not know."""
+    """What ``MYTRITON_SANITIZE`` asks for. Raises ``VariableError`` for what it does not know."""
     text = os.environ.get("MYTRITON_SANITIZE", "").strip().lower()
     if text in _OFF:
         return None
     mode = "1" if text in _ON else text
     if mode not in MODES:
-        raise ValueError(f"MYTRITON_SANITIZE is 0, 1, nan or bounds, got {text!r}")
+        raise VariableError(f"MYTRITON_SANITIZE is 0, 1, nan or bounds, got {text!r}")
     return mode
 
 

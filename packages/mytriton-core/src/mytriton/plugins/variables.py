@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
+from ..errors import VariableError
+
 PREFIX = "MYTRITON_"
 
 #: Every variable core and the testkit read. Backends add theirs in ``BackendInfo.variables``.
@@ -35,7 +37,7 @@ _FALSE = ("", "0", "false", "no", "off")
 
 
 def flag(name: str, default: bool = False) -> bool:
-    """A variable that is a switch. Raises ``ValueError`` when it is neither on nor off."""
+    """A variable that is a switch. Raises ``VariableError`` when it is neither on nor off."""
     text = os.environ.get(name)
     if text is None:
         return default
@@ -45,7 +47,7 @@ def flag(name: str, default: bool = False) -> bool:
     if word in _FALSE:
         # An empty value is an unset one.
         return default if not word else False
-    raise ValueError(f"{name} is a switch (0 or 1), got {text!r}")
+    raise VariableError(f"{name} is a switch (0 or 1), got {text!r}")
 
 
 def names(name: str) -> tuple[str, ...]:

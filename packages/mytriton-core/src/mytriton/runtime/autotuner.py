@@ -14,6 +14,7 @@ from ..errors import (
     MytritonError,
     OutOfBoundsError,
     SanitizerError,
+    for_user,
 )
 from ..locks import ForkLock
 from ..plugins import sources
@@ -26,6 +27,7 @@ from .errors import (
 )
 from .heuristic import Heuristics, heuristics
 from .interface import EXPLICIT, KernelInterface, jitted, names_of
+from .tuning_checks import check_configs, check_conflicts, check_names, listed, pruning
 from .tuning_config import Config
 from .tuning_hooks import default_hooks, prune
 
@@ -78,11 +80,14 @@ class Autotuner(KernelInterface):
         self.arg_names = list(arg_names)
         self.base_fn = jitted(fn)
         self._named_after(self.base_fn)
-        self.configs = self._listed("configs", configs) or [Config({})]
-        self.keys = self._listed("key", key)
-        self.reset_to_zero = self._listed("reset_to_zero", reset_to_zero)
-        self.restore_value = self._listed("restore_value", restore_value)
-        self._check_names()
+        name = self.__name__
+        self.configs = listed(name, "configs", configs) or [Config({})]
+        self.keys = listed(name, "key", key)
+        self.reset_to_zero = listed(name, "reset_to_zero", reset_to_zero)
+        self.restore_value = listed(name, "restore_value", restore_value)
+        check_names(self)
+        #: Whether the names in the configurations have been looked at.
+        self._checked = False
         #: Copies of ``restore_value`` during a timed run.
         self.restore_copies: dict[str, Any] = {}
         self.user_defined_pre_hook = pre_hook is not None
@@ -90,10 +95,10 @@ class Autotuner(KernelInterface):
         before, after = default_hooks(self)
         self.pre_hook = pre_hook or before
         self.post_hook = post_hook or after
-        pruning = prune_configs_by or {}
-        self.early_config_prune = pruning.get("early_config_prune")
-        self.perf_model = pruning.get("perf_model")
-        self.configs_top_k = pruning.get("top_k", 1.0)
+        by = pruning(name, prune_configs_by or {})
+        self.early_config_prune = by.get("early_config_prune")
+        self.perf_model = by.get("perf_model")
+        self.configs_top_k = by.get("top_k", 1.0)
         self.num_warmups, self.num_reps = warmup, rep
         self.use_cuda_graph = use_cuda_graph
         self._do_bench = do_bench
@@ -106,29 +111,6 @@ class Autotuner(KernelInterface):
         self.bench_time: float | None = None
         #: The positional arguments of the last launch by name, for hooks that look.
         self.nargs: dict[str, Any] | None = None
-
-    def _listed(self, what: str, given: Any) -> list[Any]:
-        """An argument of ``autotune`` that is a list of configurations or of names."""
-        kind: type = Config if what == "configs" else str
-        items = None if isinstance(given, (str, Config, Mapping)) else list(given or ())
-        wrong = [given] if items is None else [item for item in items if not isinstance(item, kind)]
-        if wrong:
-            wanted = "triton.Config" if kind is Config else "names of parameters"
-            raise ArgumentError(
-                f"autotune of kernel {self.__name__!r}: {what} is a list of {wanted}, got {wrong[0]!r}"
-                + ("; write triton.Config({...})" if kind is Config else "")
-            )
-        return items or []
-
-    def _check_names(self) -> None:
-        for what in ("keys", "reset_to_zero", "restore_value"):
-            unknown = [name for name in getattr(self, what) if name not in self.arg_names]
-            if unknown:
-                raise ArgumentError(
-                    f"autotune of kernel {self.__name__!r}: {what.removesuffix('s')} names "
-                    f"{', '.join(map(repr, unknown))}, which is no parameter; parameters: "
-                    f"{', '.join(self.arg_names)}"
-                )
 
     @property
     def cache(self) -> dict[tuple[Any, ...], Config]:
@@ -162,6 +144,9 @@ class Autotuner(KernelInterface):
         if kwargs.get("warmup"):
             given = {n: v for n, v in kwargs.items() if n not in ("warmup", "grid")}
             return self.warmup(*args, grid=kwargs.get("grid"), **given)
+        if not self._checked:
+            check_configs(self)
+            self._checked = True
         named = self.nargs = dict(zip(self.arg_names, args))
         if len(self.configs) > 1:
             key = self._key(named, kwargs)
@@ -173,13 +158,14 @@ class Autotuner(KernelInterface):
             config = self.configs[0]
         self.best_config = config
         tuned = config.all_kwargs()
-        self._check_conflicts(tuned, named, kwargs)
+        check_conflicts(self, tuned, named, kwargs)
         if config.pre_hook is not None:
             config.pre_hook({**named, **kwargs, **tuned})
         return self.fn.run(*args, **kwargs, **tuned)
 
     def warmup(self, /, *args: Any, grid: Any = None, **kwargs: Any) -> list[Any]:
         """Compile every configuration that pruning leaves; the compiled kernels, in their order."""
+        check_configs(self)
         named = dict(zip(self.arg_names, args))
         configs = prune(self, self.configs, named, kwargs)
         return [self.fn.warmup(*args, grid=grid, **kwargs, **c.all_kwargs()) for c in configs]
@@ -205,16 +191,6 @@ class Autotuner(KernelInterface):
         self._kinds = frozenset(kinds - {"cpu"})
         return found
 
-    def _check_conflicts(
-        self, tuned: Mapping[str, Any], named: Mapping[str, Any], kwargs: Mapping[str, Any]
-    ) -> None:
-        conflicts = [name for name in tuned if name in kwargs or name in named]
-        if conflicts:
-            raise TunedParameterError(
-                f"{', '.join(map(repr, conflicts))} of kernel {self.__name__!r} is set by "
-                "@triton.autotune; leave it out of the launch, or out of the configurations"
-            )
-
     # ------------------------------------------------------------------ tuning
 
     def _tuned(
@@ -227,7 +203,7 @@ class Autotuner(KernelInterface):
                 return config
             configs = prune(self, self.configs, named, kwargs)
             for config in configs:
-                self._check_conflicts(config.all_kwargs(), named, kwargs)
+                check_conflicts(self, config.all_kwargs(), named, kwargs)
             if len(configs) == 1:
                 return cache.setdefault(key, configs[0])
             entry = self._entry(key, named, kwargs, configs)
@@ -409,9 +385,12 @@ def autotune(
     """
 
     def decorator(fn: Any) -> Autotuner:
-        return Autotuner(
-            fn, names_of(fn), configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
-            prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results,
-        )  # fmt: skip
+        try:
+            return Autotuner(
+                fn, names_of(fn), configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
+                prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results,
+            )  # fmt: skip
+        except MytritonError as error:
+            raise for_user(error) from None
 
     return decorator

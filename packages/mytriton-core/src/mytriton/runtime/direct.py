@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .jit import JITFunction
 
 Values = tuple[Any, ...]
-#: Backend named by ``with_backend``, what else selects one, optimisation level, arguments.
+#: Backend named by ``with_backend``, what else selects one, switches, arguments.
 Key = tuple[Any, Any, Any, Any]
 
 #: Launches of a variant that are looked up before it gets one that is not: most kernels of a program
@@ -42,17 +43,36 @@ def offer(
         if plan is not None:
             variant.direct = variant.artifact.direct(plan)
     if variant.direct is not None:
-        kernel.direct[key[0]] = variant.direct
+        kernel.direct[key[0]] = _launchers(kernel, key[0], variant.direct)
+
+
+def _launchers(
+    kernel: JITFunction, explicit: str | None, launch: Callable[..., Any]
+) -> Callable[[Any], Callable[..., Any]]:
+    """What makes ``kernel[grid]`` of a grid. It is a ``partial``, since nothing written in Python
+    calls as fast, of a class of its own, which knows how another process makes one."""
+    from .jit import Launcher
+
+    class DirectLauncher(functools.partial[Any]):
+        __slots__ = ()
+
+        def __reduce__(self) -> Any:
+            return Launcher, (kernel, self.args[0], explicit)
+
+        def __repr__(self) -> str:
+            return repr(Launcher(kernel, self.args[0], explicit))
+
+    return functools.partial(DirectLauncher, launch)
 
 
 def _plan(
     kernel: JITFunction, variant: Specialisation, key: Key, values: Values, constants: Values,
     options: Values,
 ) -> DirectLaunch | None:  # fmt: skip
-    from .launch import LEVEL, level_text
+    from .launch import SWITCHES, switches
 
     binder = kernel.binder
-    explicit, chosen, level, _ = key
+    explicit, chosen, switched, _ = key
     selection = sources.watched()
     dependencies, ones = variant.settled(), variant.ones()
     if selection is None or dependencies is None or ones is None:
@@ -83,9 +103,9 @@ def _plan(
             return None
         parameters.append(DirectParameter(name, **kind, default=None, positional=False))
     contexts, watched = selection
-    mapping, name = LEVEL
-    watched += [(mapping, name, mapping.get(name, ABSENT)), *dependencies]
-    if (sources.selection_key(), level_text()) != (chosen, level):
+    watched += [(held, name, held.get(name, ABSENT)) for held, name in SWITCHES]
+    watched += dependencies
+    if (sources.selection_key(), switches()) != (chosen, switched):
         return None  # another thread has changed something since
     return DirectLaunch(
         tuple(parameters), tuple(watched), tuple(contexts), _slow(kernel, explicit),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, MytritonError, for_user
 from .interface import KernelInterface, jitted, names_of
 
 
@@ -51,6 +51,9 @@ def heuristics(
     """
 
     def decorator(fn: Any) -> Heuristics:
-        return Heuristics(fn, names_of(fn), values)
+        try:
+            return Heuristics(fn, names_of(fn), values)
+        except MytritonError as error:
+            raise for_user(error) from None
 
     return decorator

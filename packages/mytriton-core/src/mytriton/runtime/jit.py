@@ -67,9 +67,9 @@ class JITFunction(KernelInterface):
         self.launch_metadata = launch_metadata
         #: Compiled variants by key; several under one key when values of globals differ.
         self.specialisations: dict[Hashable, list[Specialisation]] = {}
-        #: By the backend named by ``with_backend``: ``f(grid, *args, **kwargs)``, which launches
+        #: By the backend named by ``with_backend``: what makes of a grid a launcher that launches
         #: without looking anything up, where it can (see ``runtime.direct``).
-        self.direct: dict[str | None, Callable[..., Any]] = {}
+        self.direct: dict[str | None, Callable[[Any], Callable[..., Any]]] = {}
         #: The kernels that calls with tuples are compiled as (see ``runtime.spread``).
         self.spread: dict[Hashable, JITFunction] = {}
         self.lock = ForkLock()
@@ -138,7 +138,7 @@ class JITFunction(KernelInterface):
 
     def __getitem__(self, grid: Any) -> Callable[..., LaunchResult]:
         direct = self.direct.get(None)
-        return Launcher(self, grid, None) if direct is None else functools.partial(direct, grid)
+        return Launcher(self, grid, None) if direct is None else direct(grid)
 
     def with_backend(self, name: str | Sequence[str]) -> BackendView:
         """The same kernel, launched by the named backend, or by the first of a list that can
@@ -248,6 +248,10 @@ class Launcher:
             # The traceback of a user's mistake ends at the user's line, not in the compiler.
             raise for_user(error) from error.__cause__
 
+    def __repr__(self) -> str:
+        shown = self.kernel if self.explicit is None else BackendView(self.kernel, self.explicit)
+        return f"{shown!r}[{self.grid!r}]"
+
 
 def _load_and_launch(*args: Any) -> LaunchResult:
     global _launch
@@ -269,14 +273,15 @@ class BackendView:
         self.kernel = kernel
         self.name = name
 
+    def __repr__(self) -> str:
+        return f"{self.kernel!r}.with_backend({self.name!r})"
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.kernel(*args, **kwargs)  # says how a kernel is launched
 
     def __getitem__(self, grid: Any) -> Callable[..., LaunchResult]:
         direct = self.kernel.direct.get(self.name)
-        if direct is None:
-            return Launcher(self.kernel, grid, self.name)
-        return functools.partial(direct, grid)
+        return Launcher(self.kernel, grid, self.name) if direct is None else direct(grid)
 
     def sanitize(self, *, nan: bool = False, bounds: bool = False) -> BackendView:
         """See ``sanitize`` of the kernel; a named backend must be able to check."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, VariableError
 from ..frontend.dependencies import fingerprint
 from ..frontend.trace import Trace
 from ..ir.values import SSAFunction
@@ -73,7 +73,7 @@ def launch(
         size = normalise(grid)
     if options.count(None) != len(options):
         _check_options(kernel, options)
-    key = (explicit, selection.selection_key(), level_text(), parts)
+    key = (explicit, selection.selection_key(), switches(), parts)
     for candidate in kernel.specialisations.get(key, ()):
         if (candidate.facts is None or candidate.fits(values)) and candidate.fresh():
             candidate.hits += 1
@@ -103,7 +103,7 @@ def prepare(kernel: JITFunction, explicit: str | None, args: Any, kwargs: Any) -
             raise
         values, constants, options, parts = _keyed_with_rare(kernel, args, kwargs, error)
     _check_options(kernel, options)
-    key = (explicit, selection.selection_key(), level_text(), parts)
+    key = (explicit, selection.selection_key(), switches(), parts)
     made = _find_or_build(kernel, key, explicit, values, constants, options)
     return LaunchResult(made, False)
 
@@ -227,39 +227,35 @@ def _request(kernel: JITFunction, args: Any, kwargs: Any) -> Request:
     return Request(types, consts, _level(kernel), _debug(kernel, options))
 
 
-def _level_entry() -> tuple[Mapping[Any, Any], Any]:
-    """``MYTRITON_OPT_LEVEL`` as an entry of the mapping below ``os.environ``, whose own ``get``
-    would encode the name at every launch."""
+def _switch_entries() -> list[tuple[Mapping[Any, Any], Any]]:
+    """Variables that are read at each launch, as entries of the mapping below ``os.environ``, whose
+    own ``get`` would encode the names every time."""
+    names = ("MYTRITON_OPT_LEVEL", "MYTRITON_LOG", "MYTRITON_DUMP")
     try:
-        data, encoded = os.environ._data, os.environ.encodekey("MYTRITON_OPT_LEVEL")  # type: ignore[attr-defined]
-        data.get(encoded)
+        data, encode = os.environ._data, os.environ.encodekey  # type: ignore[attr-defined]
+        data.get(encode(names[0]))
     except AttributeError:
-        return os.environ, "MYTRITON_OPT_LEVEL"
-    return data, encoded
+        return [(os.environ, name) for name in names]
+    return [(data, encode(name)) for name in names]
 
 
-def _level_reader() -> Callable[[], str | None]:
-    data, encoded = LEVEL
-    decode = str if data is os.environ else os.environ.decodevalue
-
-    def read() -> str | None:
-        found = data.get(encoded)
-        return None if found is None else decode(found)
-
-    return read
+#: Where they are read. Code that was made under others is not used: it would be of another level,
+#: would log nothing, or would not be in the dump.
+SWITCHES = _switch_entries()
+(_HELD, _LEVEL), (_, _LOG), (_, _DUMP) = SWITCHES
 
 
-#: Where the optimisation level is read.
-LEVEL = _level_entry()
-level_text = _level_reader()
+def switches() -> Hashable:
+    """Their values, as they are kept there."""
+    return _HELD.get(_LEVEL), _HELD.get(_LOG), _HELD.get(_DUMP)
 
 
 def _level(kernel: JITFunction) -> int:
     if kernel.opt_level is not None:
         return kernel.opt_level
-    text = level_text() or ""
+    text = os.environ.get("MYTRITON_OPT_LEVEL", "")
     if text not in ("", "0", "1"):
-        raise ArgumentError(f"MYTRITON_OPT_LEVEL must be 0 or 1, got {text!r}")
+        raise VariableError(f"MYTRITON_OPT_LEVEL must be 0 or 1, got {text!r}")
     return int(text) if text else DEFAULT_OPT_LEVEL
 
 

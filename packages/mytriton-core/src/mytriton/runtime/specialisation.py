@@ -7,7 +7,13 @@ import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, CompiledOnlyWarning, StridesWarning
+from ..errors import (
+    ArgumentError,
+    CompiledOnlyWarning,
+    MytritonError,
+    StridesWarning,
+    for_user,
+)
 from ..frontend.dependencies import SETTLED, Dependency
 from ..ir.values import SSAFunction
 from ..plugins import log
@@ -113,7 +119,10 @@ class Specialisation:
         if self.artifact is not None:
             return self.artifact.metadata  # type: ignore[no-any-return]
         if self._unlaunched is None:
-            self._unlaunched = self.backend.compile(self.source, self.spec)
+            try:
+                self._unlaunched = self.backend.compile(self.source, self.spec)
+            except MytritonError as error:
+                raise for_user(error) from error.__cause__
         return self._unlaunched.metadata  # type: ignore[no-any-return]
 
     def launch(self, grid: tuple[int, int, int], values: Sequence[Any]) -> LaunchResult:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
 from .errors import AutotuneError
+from .tuning_checks import check_array
 from .tuning_config import Config
 
 if TYPE_CHECKING:
@@ -19,9 +20,12 @@ def default_hooks(tuner: Autotuner) -> tuple[Callable[..., Any], Callable[..., A
     def before(args: Mapping[str, Any], reset_only: bool = False) -> None:
         for name in tuner.reset_to_zero:
             if args.get(name) is not None:
+                check_array(tuner, "reset_to_zero", name, args[name])
                 _clear(args[name])
         if not reset_only:
             present = [n for n in tuner.restore_value if args.get(n) is not None]
+            for name in present:
+                check_array(tuner, "restore_value", name, args[name])
             tuner.restore_copies = {name: _copy(args[name]) for name in present}
 
     def after(args: Mapping[str, Any], exception: BaseException | None = None) -> None:

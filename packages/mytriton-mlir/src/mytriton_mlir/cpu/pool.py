@@ -21,6 +21,8 @@ import sys
 import threading
 from typing import Any
 
+from mytriton.plugin_api import VariableError
+
 from . import cache, talk
 from .engine import Alone
 from .llvm import LLVMError, Loaded, llvm, missing
@@ -400,13 +402,13 @@ def _supported() -> bool:
 
 
 def wanted_threads() -> int:
-    """``MYTRITON_NUM_THREADS``, or the processors this process may use. Raises ``ValueError``."""
+    """``MYTRITON_NUM_THREADS``, or the processors this process may use. Raises ``VariableError``."""
     text = os.environ.get("MYTRITON_NUM_THREADS", "")
     if not text:
         usable = getattr(os, "sched_getaffinity", None)
         return len(usable(0)) if usable else os.cpu_count() or 1
     if not text.isdigit() or int(text) < 1:
-        raise ValueError(f"MYTRITON_NUM_THREADS must be a positive number, got {text!r}")
+        raise VariableError(f"MYTRITON_NUM_THREADS must be a positive number, got {text!r}")
     return int(text)
 
 

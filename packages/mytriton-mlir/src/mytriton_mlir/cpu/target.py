@@ -11,6 +11,8 @@ import platform
 from dataclasses import dataclass, replace
 from functools import cache
 
+from mytriton.plugin_api import VariableError
+
 
 @dataclass(frozen=True)
 class Target:
@@ -41,12 +43,12 @@ TARGETS = {
 
 
 def target() -> Target:
-    """The instruction set to emit for. Raises ``ValueError`` when the variable names none."""
+    """The instruction set to emit for. Raises ``VariableError`` when the variable names none."""
     chosen = os.environ.get("MYTRITON_CPU_TARGET", "")
     if not chosen:
         return host()
     if chosen not in TARGETS:
-        raise ValueError(f"MYTRITON_CPU_TARGET is {chosen!r}; known: {', '.join(TARGETS)}")
+        raise VariableError(f"MYTRITON_CPU_TARGET is {chosen!r}; known: {', '.join(TARGETS)}")
     # The host's own name asks for nothing that LLVM would not do by itself.
     return host() if chosen == host().name else TARGETS[chosen]
 

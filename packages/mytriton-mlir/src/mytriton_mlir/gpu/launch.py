@@ -19,6 +19,7 @@ from mytriton.plugin_api import (
     PointerType,
     Source,
     Type,
+    VariableError,
     device_provider,
     pack_arguments,
     refuse_unaligned,
@@ -156,9 +157,15 @@ def compile_kernel(source: Source, launch: LaunchSpec) -> GPUKernel:
 
 
 def _chip(arch: str) -> str:
-    """What is compiled for: ``MYTRITON_MLIR_CHIP``, or what runs on a device of ``arch``."""
+    """What is compiled for: ``MYTRITON_MLIR_CHIP``, or what runs on a device of ``arch``.
+    Raises ``VariableError``."""
     asked = os.environ.get("MYTRITON_MLIR_CHIP", "")
-    return chip_name(asked) if asked else nearest_chip(arch)
+    if not asked:
+        return nearest_chip(arch)
+    try:
+        return chip_name(asked)
+    except ValueError as error:
+        raise VariableError(f"MYTRITON_MLIR_CHIP: {error}") from None
 
 
 def _device(provider: DeviceProvider, launch: LaunchSpec) -> Device:

@@ -33,7 +33,9 @@ def kernel(x, out, n, BLOCK: tl.constexpr):
 
 x, out = np.arange(100, dtype=np.float32), np.zeros(100, np.float32)
 result = kernel[(4,)](x, out, 100, BLOCK=32)
-print(json.dumps([result.backend, result.launched, bool((out == x + 1).all()), result.src[:40]]))
+shown = kernel.inspect(x, out, 100, BLOCK=32)
+right = bool((out == x + 1).all())
+print(json.dumps([result.backend, result.launched, right, result.src[:40], shown.backend]))
 """
 
 
@@ -60,8 +62,10 @@ def run(tmp_path, **environment):
     ],
 )
 def test_what_happens_on_host_arrays(tmp_path, asked, backend, launched):
-    got, ran, right, _ = run(tmp_path, MYTRITON_BACKEND=asked)
+    got, ran, right, _, inspected = run(tmp_path, MYTRITON_BACKEND=asked)
     assert (got, ran, right) == (backend, launched, launched)
+    # What is shown is what would launch.
+    assert inspected == backend
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,16 @@
 """Assignment, assert, raise, f-strings, comprehensions, subscripts, attributes."""
 
+import ast
+import sys
+
 import numpy as np
 import pytest
 
 import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import ASTFrontendError
+from mytriton.frontend import refusals
+from mytriton.frontend.tracer import Tracer
 
 
 def run(kernel, n_out, *args, dtype=np.int32, grid=(1,), **kwargs):
@@ -209,6 +214,15 @@ def test_a_kernel_returns_no_value():
         run(kernel, 1)
 
 
+def test_every_refusal_says_what_to_write_instead():
+    kinds = {k.__name__ for base in (ast.stmt, ast.expr) for k in base.__subclasses__()}
+    # Read where they stand: under index, f-string and starred argument; or from before Python 3.9.
+    elsewhere = {"Slice", "FormattedValue", "Num", "Str", "Bytes", "NameConstant", "Ellipsis"}
+    lacking = {k for k in kinds - elsewhere if not hasattr(Tracer, f"visit_{k}")}
+    assert lacking >= {"Match", "Yield", "ClassDef"} or sys.version_info < (3, 10)
+    assert {k for k in lacking if not refusals.HINTS.get(k, "").startswith("; ")} == set()
+
+
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
@@ -226,8 +240,13 @@ def test_a_kernel_returns_no_value():
         ("with n:\n        pass", "unsupported AST node: With"),
         ("try:\n        pass\n    except E:\n        pass", "unsupported AST node: Try"),
         ("def f():\n        pass", "unsupported AST node: FunctionDef"),
-        ("class A:\n        pass", "unsupported AST node: ClassDef"),
-        ("yield n", "unsupported AST node: Yield"),
+        ("class A:\n        pass", "unsupported AST node: ClassDef; define classes outside"),
+        ("yield n", "unsupported AST node: Yield; a kernel gives results through memory"),
+        (
+            "match n:\n        case 1:\n            pass",
+            "unsupported AST node: Match; write if, elif",
+        ),
+        ("for i in range(n):\n        pass\n    else:\n        pass", "after the loop"),
         ("x = [i for i in n]", "a list comprehension needs a tuple"),
         ("x = [i for i in (1, 2) if n > i]", "must be known at compile time"),
         ("x = [i + j for i in (1, 2) for j in (3,)]", "only one 'for'"),

@@ -96,14 +96,47 @@ def test_the_interpreter_exports_the_ssa_it_runs(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("grid", "rule"),
+    [
+        (7, [7, 1, 1]),
+        ("n", ["n", 1, 1]),
+        (["cdiv(n, BLOCK)", 2], ["cdiv(n, BLOCK)", 2, 1]),
+        (
+            ("max(1, -(-n // BLOCK) % 3)", "BLOCK * 2"),
+            ["max(1, -(-n // BLOCK) % 3)", "BLOCK * 2", 1],
+        ),
+    ],
+)
+def test_grids_that_can_be_computed(tmp_path, grid, rule):
+    made = kernel.export(tmp_path, backend="interpreter", grid=grid, **ARGUMENTS)
+    assert made.manifest["grid"] == rule
+
+
+@pytest.mark.parametrize(
     ("grid", "message"),
     [
         (lambda meta: (1,), "made of numbers and expressions"),
         ((1, 1, 1, 1), "one to three extents"),
         (("cdiv(m, BLOCK)",), "uses 'm'"),
-        (("n.bit_length()",), "more than arithmetic"),
+        (("n.bit_length()",), "more than integer arithmetic"),
         (("n //",), "no expression"),
         ((-1,), "made of numbers"),
+        ((2**31,), "made of numbers"),
+        (("x",), "uses 'x', which is an array; it may use cdiv, min, max, n, BLOCK"),
+        (("cdiv(n, scale)",), "uses 'scale', which is a number of type f32"),
+        (("n / BLOCK",), "divides with /"),
+        (("n * 0.5",), "has 0.5 in it"),
+        (("cdiv",), "uses 'cdiv'"),
+        (("cdiv(n)",), "calls cdiv with 1 arguments"),
+        (("min()",), "calls min with 0 arguments"),
+        (("abs(n)",), "calls 'abs'; it may call cdiv, min, max"),
+        (("max(n, key=n)",), "more than integer arithmetic"),
+        (("n ** 2",), "more than integer arithmetic"),
+        (("n if n else 1",), "more than integer arithmetic"),
+        (("BLOCK - 65",), "is -1, which is no extent"),
+        (("1 // (BLOCK - 64)",), "cannot be computed"),
+        ((True,), "made of numbers"),
+        ("", "no expression"),
     ],
 )
 def test_a_grid_nobody_could_compute_is_refused(tmp_path, grid, message):

@@ -66,7 +66,7 @@ class Head:
 def visit_for(tracer: Tracer, node: ast.For) -> None:
     """Unroll or build a ``ForRange``."""
     if node.orelse:
-        raise tracer.error("for/else is not supported", node)
+        raise tracer.error("for/else is not supported; put what is under else after the loop", node)
     items = _items(tracer, node)
     if items is not None:
         unroll(tracer, node, items)
@@ -309,7 +309,9 @@ def _trips(start: tensor, stop: tensor, step: tensor, known: Any, ty: ScalarType
 def visit_while(tracer: Tracer, node: ast.While) -> None:
     """Unroll while the condition is known, then build a ``While``."""
     if node.orelse:
-        raise tracer.error("while/else is not supported", node)
+        raise tracer.error(
+            "while/else is not supported; put what is under else after the loop", node
+        )
     for _ in range(UNROLL_LIMIT):
         with _Peek(tracer):
             test = tracer.visit(node.test)

@@ -141,7 +141,11 @@ def format_string(tracer: Tracer, node: ast.JoinedStr) -> str:
 def comprehension(tracer: Tracer, node: ast.ListComp) -> list[Any]:
     """``[f(i) for i in items]`` over compile-time items."""
     if len(node.generators) != 1 or node.generators[0].is_async:
-        raise tracer.error("only one 'for' is supported in a list comprehension", node)
+        raise tracer.error(
+            "only one 'for' is supported in a list comprehension; write for loops over "
+            "tl.static_range(...)",
+            node,
+        )
     generator = node.generators[0]
     items = tracer.visit(generator.iter)
     if not isinstance(items, (tuple, list, range)):

@@ -27,32 +27,13 @@ from . import branches, calls, loops, statements
 from .dependencies import Environment
 from .literals import SETTLED, beside, fold, known, plain, settle
 from .merge import MISSING, Poison
+from .refusals import HINTS
 from .source import KernelSource
 
 CHAINED = (
     "only simple comparisons are supported; when combining comparisons with &, wrap each comparison "
     "in parentheses"
 )
-
-#: What to write instead of syntax the language lacks, added to the refusal.
-HINTS = {
-    "Break": "; give the loop the right bound, use while with a condition, or mask what is left",
-    "Continue": "; put what is to be skipped under an if, or mask it",
-    "FunctionDef": "; define functions outside of the kernel, decorate them with @triton.jit and call them",
-    "Lambda": "; define functions outside of the kernel, decorate them with @triton.jit and call them",
-    "Import": "; import at the top of the file",
-    "ImportFrom": "; import at the top of the file",
-    "Global": "; return results through memory: tl.store",
-    "Nonlocal": "; return results through memory: tl.store",
-    "Delete": "; names need no deleting",
-    "With": "; write its body without it",
-    "Try": "; errors cannot be caught in a kernel: mask what may go wrong",
-    "Dict": "; use a tuple, or tl.constexpr parameters",
-    "Set": "; use a tuple",
-    "NamedExpr": "; assign on a line of its own",
-    "Starred": "; name each value",
-    "GeneratorExp": "; write a for loop over tl.static_range(...)",
-}
 
 _BINARY: dict[type[ast.operator], tuple[str, Any]] = {
     ast.Add: ("+", operator.add), ast.Sub: ("-", operator.sub), ast.Mult: ("*", operator.mul),
@@ -414,7 +395,10 @@ class Tracer:
         if isinstance(node, ast.Slice):
             parts = (node.lower, node.upper, node.step)
             if symbolic and any(part is not None for part in parts):
-                raise self.error("only ':' slices are supported", node)
+                raise self.error(
+                    "only ':' slices are supported; load the part that is wanted with offsets of its own",
+                    node,
+                )
             return slice(*(None if part is None else self.visit(part) for part in parts))
         return self.visit(node)
 
@@ -436,6 +420,8 @@ def _not_a_name(target: ast.expr) -> str:
     message = "only assignment to a simple name is supported"
     if isinstance(target, ast.Subscript):
         message += "; a block does not change in place: make another with tl.where, or use tl.store"
+    elif isinstance(target, ast.Attribute):
+        message += "; objects do not change in a kernel: bind a name to the value"
     return message
 
 

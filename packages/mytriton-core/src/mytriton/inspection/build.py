@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..frontend.source import KernelSource
 from ..ir.values import SSAFunction
-from ..plugins import selection
+from ..plugins import selection, sources
 from ..plugins.errors import (
     BackendDeclinedError,
     BackendUnavailableError,
@@ -93,14 +94,7 @@ def _backend(
 ) -> tuple[list[Stage], dict[str, Any], list[str], str]:
     """What the chosen backend makes of the kernel, as far as it gets."""
     try:
-        chosen = selection.choose(
-            function,
-            spec,
-            explicit=backend,
-            decorator=kernel.backend,
-            kernel=kernel.__name__,
-            emit=True,
-        ).backend
+        chosen = _chosen(kernel, function, spec, backend)
     except _CANNOT as error:
         return [], {}, [_stops("SSA", error)], error.backend or backend or "no backend"
     spec = replace(spec, options={**spec.options, LINE_INFO: True})
@@ -116,6 +110,20 @@ def _backend(
         notes.append(_stops(source.language, error))
     stages, resources, failed = back_stages(chosen.info, source, metadata, function, filename)
     return stages, resources, notes + failed, chosen.name
+
+
+def _chosen(kernel: Any, function: Any, spec: LaunchSpec, backend: str | None) -> Any:
+    """The backend that was named alone, else the one that would launch, else one that has a text."""
+    choose = partial(
+        selection.choose, function, spec, explicit=backend, decorator=kernel.backend,
+        kernel=kernel.__name__,
+    )  # fmt: skip
+    if len(sources.requested(backend, kernel.backend)[0]) != 1:
+        try:
+            return choose().backend
+        except NoBackendClaimedError:
+            pass
+    return choose(emit=True).backend
 
 
 def _stops(where: str, error: Exception) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -10,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError
 from ..ir.types import is_pointer
 from ..plugins import selection
 from ..plugins.stages import STAGES
 from ..plugins.types import LaunchSpec, Source
 from . import launch
+from .grid_rule import grid_rule
 
 if TYPE_CHECKING:
     from .jit import JITFunction
@@ -39,7 +38,7 @@ def export(
 ) -> Exported:
     """See ``JITFunction.export``."""
     function, spec = launch.specialise(kernel, arguments)
-    rule = _rule(grid, kernel.arg_names)
+    rule = grid_rule(grid, spec)
     chosen = selection.choose(
         function, spec, explicit=backend, kernel=kernel.__name__, emit=True
     ).backend
@@ -108,45 +107,3 @@ def _manifest(
 
 def _plain(value: Any) -> Any:
     return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
-
-
-def _rule(grid: Any, names: Sequence[str]) -> tuple[int | str, ...] | None:
-    """Three extents, each a number or an expression of arguments. Raises ``ArgumentError``."""
-    if grid is None:
-        return None
-    parts = grid if isinstance(grid, (tuple, list)) else (grid,)
-    if not 1 <= len(parts) <= 3:
-        raise ArgumentError(f"a grid has one to three extents, got {grid!r}")
-    for part in parts:
-        if isinstance(part, str):
-            _check_expression(part, names)
-        elif type(part) is not int or part < 0:
-            raise ArgumentError(
-                "an exported grid is made of numbers and expressions of arguments such as "
-                f"'cdiv(n, BLOCK)', got {part!r}"
-            )
-    return (*parts, 1, 1)[:3]
-
-
-def _check_expression(text: str, names: Sequence[str]) -> None:
-    try:
-        tree = ast.parse(text, mode="eval")
-    except SyntaxError:
-        raise ArgumentError(f"grid {text!r} is no expression") from None
-    known = {*names, "cdiv", "min", "max"}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id not in known:
-            raise ArgumentError(
-                f"grid {text!r} uses {node.id!r}; it may use cdiv, min, max and {', '.join(names)}"
-            )
-        if not isinstance(node, _ALLOWED):
-            raise ArgumentError(
-                f"grid {text!r} is more than arithmetic: whoever launches the kernel must be able to "
-                "compute it"
-            )
-
-
-_ALLOWED = (
-    ast.Expression, ast.Name, ast.Load, ast.Constant, ast.Call, ast.BinOp, ast.UnaryOp, ast.operator,
-    ast.unaryop,
-)  # fmt: skip

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
 import sys
+import types
 from xml.etree import ElementTree
 
 import pytest
@@ -106,6 +108,57 @@ def test_declaration_problems_are_exit_code_2(command, tmp_path):
     assert (stale.returncode, "matches no case" in stale.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("option", ["--json", "--md", "--junit"])
+@pytest.mark.parametrize("place", ["file/report", "."])
+def test_reports_that_cannot_be_written_are_refused_before_the_run(
+    command, tmp_path, option, place
+):
+    (tmp_path / "file").write_text("kept")
+    found = command("interpreter", "-k", "binary.add[", option, place)
+    assert (found.returncode, found.stdout) == (4, "")
+    assert found.stderr.startswith(f"mytriton-conformance: cannot write {place}: ")
+    assert found.stderr.count("\n") == 1
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("init", "acme-foo", "file"), ("init", "acme-foo", "file/deeper"),
+        ("interpreter", "-k", "binary.add[", "--fuzz", "2", "--repro", "file"),
+        ("merge", "report.json", "--md", "file/m.md"),
+        ("merge", "report.json", "--json", "."), ("merge", "half.json"), ("merge", "file"),
+        ("replay", "report.json"), ("replay", "half.json"), ("replay", "odd.json"),
+    ],
+)  # fmt: skip
+def test_files_that_cannot_be_used_are_told_in_one_line(command, tmp_path, arguments):
+    (tmp_path / "file").touch()
+    report = {
+        "schema": "mytriton.conformance/1", "backend": {"name": "x", "version": "1"},
+        "totals": {}, "certified": True, "why_not": [], "level": "core", "stage": "execute",
+        "edition": "2026.1", "cases": [], "features": {}, "exit_code": 0,
+    }  # fmt: skip
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    (tmp_path / "half.json").write_text('{"schema": "mytriton.conformance/1"}')
+    (tmp_path / "odd.json").write_text('{"schema": "mytriton.fuzz/1", "grid": 1}')
+    found = command(*arguments)
+    assert found.returncode == 4
+    assert found.stderr.startswith("mytriton-conformance: ")
+    assert found.stderr.count("\n") == 1
+
+
+def test_a_failing_program_that_cannot_be_saved_is_reported(tmp_path, monkeypatch):
+    from mytriton_testkit.fuzz import runner
+
+    failure = runner.FuzzFailure("mismatch", "wrong", None, "x")
+    monkeypatch.setattr(runner.FuzzFailure, "to_json", dict)
+    (tmp_path / "file").touch()
+    failure = dataclasses.replace(failure, program=types.SimpleNamespace(seed=1))
+    found = runner._finished(None, failure, shrink=False, folder=tmp_path / "file")
+    assert (found.kind, found.path) == ("mismatch", None)
+    assert found.message.startswith("wrong (not saved: ")
+
+
 def test_emit_stage(command):
     found = command("interpreter", "--stage", "emit", "-k", "binary.add[")
     assert (found.returncode, "stage emit" in found.stdout) == (0, True), found.stdout
@@ -174,6 +227,14 @@ def test_pytest_shows_declines(tmp_path):
 def test_pytest_without_a_backend_collects_nothing(tmp_path):
     found = run_pytest(tmp_path)
     assert found.returncode == 5, found.stdout
+
+
+def test_pytest_refuses_a_report_it_cannot_write(tmp_path):
+    found = run_pytest(
+        tmp_path, "--mytriton-backend", "interpreter", "-k", "binary.add[", "--mytriton-json", "."
+    )
+    assert found.returncode == 4
+    assert "ERROR: --mytriton-json: cannot write .: " in found.stderr
 
 
 def test_pytest_unknown_backend(tmp_path):

@@ -30,6 +30,16 @@ def test_does_not_overwrite(tmp_path):
         create("acme-foo", str(tmp_path / "new"))
 
 
+@pytest.mark.parametrize("folder", ["file", "file/deeper", "dangling", "x" * 300])
+def test_says_that_a_place_takes_no_files(folder, tmp_path):
+    (tmp_path / "file").write_text("kept")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    with pytest.raises(UsageError, match="^cannot write .*pyproject.toml: [^\n]+$"):
+        create("acme-foo", str(tmp_path / folder))
+    assert (tmp_path / "file").read_text() == "kept"
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "dangling"}
+
+
 @pytest.mark.parametrize(
     "names",
     [("Acme Foo",), ("acme-cuda",), ("acme-foo", "Foo"), ("-x",),
@@ -52,6 +62,20 @@ def test_says_whose_module_it_would_hide():
 def test_names():
     assert names_of("acme-my.foo")["@PACKAGE@"] == "acme_my_foo"
     assert names_of("acme-foo", "bar")["@BACKEND@"] == "bar"
+
+
+def test_the_table_names_every_feature_of_the_cases():
+    """So that a new backend is certified at every level: what it lacks is planned."""
+    from mytriton_testkit.cases import all_cases
+    from mytriton_testkit.suite.oracle import arguments_of, compiled_of, core_needs_of
+
+    needed = set()
+    for case in all_cases():
+        arguments = arguments_of(case, 0)
+        needed |= core_needs_of(case, compiled_of(case, arguments), arguments)
+    namespace: dict[str, object] = {}
+    exec(project("acme-foo")["src/acme_foo_info.py"], namespace)
+    assert needed - namespace["INFO"].capabilities.keys() == set()
 
 
 def test_certified_from_its_sources(tmp_path, monkeypatch):

@@ -10,7 +10,8 @@ import linecache
 import os
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 
@@ -68,7 +69,7 @@ def format_error(message: str, span: Span | None) -> str:
 def for_user(error: BaseException) -> BaseException:
     """The error as a user should see it: no frames of this package and of backends, in its
     causes neither."""
-    if os.environ.get("MYTRITON_DEBUG"):
+    if _whole or os.environ.get("MYTRITON_DEBUG"):
         return error
     seen: BaseException | None = error
     while seen is not None:
@@ -80,6 +81,22 @@ def for_user(error: BaseException) -> BaseException:
 #: Whose frames are not the user's: files, or folders with a separator at the end. As this file was
 #: found on sys.path, which may be relative: so are the frames' names.
 _inner = {os.path.dirname(format_error.__code__.co_filename) + os.sep, "<binder of "}
+
+
+#: Whether errors keep all their frames.
+_whole = False
+
+
+@contextmanager
+def whole_tracebacks() -> Iterator[None]:
+    """Errors keep the frames of this package and of backends: for those who look for mistakes there,
+    and want nothing else that MYTRITON_DEBUG changes."""
+    global _whole
+    before, _whole = _whole, True
+    try:
+        yield
+    finally:
+        _whole = before
 
 
 def hide(module: str) -> None:

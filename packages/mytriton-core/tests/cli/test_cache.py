@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mytriton.cli import NO, OK, USAGE, main
+from mytriton.cli import OK, USAGE, main
 from mytriton.plugin_api import DiskCache, cache_folder
 from mytriton.runtime.disk_cache import SIGNATURE, TAG, cache_root
 
@@ -115,7 +115,7 @@ def test_clear(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_name_nobody_knows(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fill("acme", 1)
-    assert main(["cache", "clear", "--backend", "acne"]) == NO
+    assert main(["cache", "clear", "--backend", "acne"]) == USAGE
     assert "no backend named 'acne'; closest: acme" in capsys.readouterr().err
     assert main(["cache", "clear", "--backend", "interpreter"]) == OK
     assert capsys.readouterr().out == "nothing to remove\n"

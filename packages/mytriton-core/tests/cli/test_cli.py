@@ -198,8 +198,32 @@ def test_doctor_blocked(
 def test_doctor_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "cuda"]) == NO
     assert "MT-B02: backend 'cuda' is not installed. Install it" in capsys.readouterr().err
-    assert main(["doctor", "cudo"]) == NO
+    assert main(["doctor", "cudo"]) == USAGE
     assert "MT-B01: no backend is called 'cudo'. Closest: cuda" in capsys.readouterr().err
+
+
+def test_doctor_of_every_backend(
+    install: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("acme-good")
+    assert main(["doctor"]) == OK
+    reports = capsys.readouterr().out.split("\n\n")
+    assert [text.partition(" [")[0] for text in reports] == [
+        "backend good 2.1.0",
+        "backend interpreter",
+    ]
+    install("acme-broken")
+    assert main(["doctor"]) == NO
+    assert "RuntimeError: the plugin is out of order" in capsys.readouterr().out
+    # Neither the backend of the user's choice nor one that is switched off is a fault.
+    monkeypatch.setenv("MYTRITON_DISABLE_BACKENDS", "broken")
+    monkeypatch.setenv("MYTRITON_BACKEND", "good")
+    assert main(["doctor", "--json"]) == OK
+    data = json.loads(capsys.readouterr().out)
+    assert data["schema"] == "mytriton.doctor.all/1"
+    assert {r["name"]: r["state"] for r in data["backends"]} == {
+        "broken": "blocked", "good": "ready", "interpreter": "ready",
+    }  # fmt: skip
 
 
 def test_doctor_interpreter(capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,3 +89,6 @@ class TestTracebacks:
         errors.hide(plugin)
         assert files(module) == [__file__]
         assert files(users) == [__file__, users.__file__]
+        with errors.whole_tracebacks():
+            assert files(module) == [__file__, module.__file__]
+        assert files(module) == [__file__]

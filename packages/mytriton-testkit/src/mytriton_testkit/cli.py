@@ -133,10 +133,14 @@ def settings_of(options: argparse.Namespace, name: str) -> Any:
 def _run(options: argparse.Namespace) -> int:
     from .suite.console import Display, console, show_report
     from .suite.errors import UsageError
+    from .suite.files import check_folder
     from .suite.runner import Run
 
     if options.pdb and not options.in_process:
         raise UsageError("--pdb needs --in-process")
+    check_reports(options.json, options.md, options.junit)
+    if options.fuzz:
+        check_folder(options.repro)
     out = console()
     display = Display(out, options.quiet)
     with Run(settings_of(options, options.name)) as engine:
@@ -151,8 +155,8 @@ def _run(options: argparse.Namespace) -> int:
         if options.fuzz:
             report.fuzz = _fuzz(engine, options)
     data = report.as_dict()
-    write_reports(data, options.json, options.md, options.junit)
     show_report(out, report, verbose=options.verbose)
+    write_reports(data, options.json, options.md, options.junit)
     return report.exit_code
 
 
@@ -164,26 +168,27 @@ def _fuzz(engine: Any, options: argparse.Namespace) -> dict[str, Any]:
 
 def write_reports(data: dict[str, Any], to_json: Any, to_md: Any, to_junit: Any) -> None:
     """Write a report wherever a path is given."""
+    from .suite.files import write
+
     if to_json:
-        _write(to_json, json.dumps(data, indent=1) + "\n")
+        write(to_json, json.dumps(data, indent=1) + "\n")
     if to_md:
         from .suite.markdown import matrix
 
-        _write(to_md, matrix([data]))
+        write(to_md, matrix([data]))
     if to_junit:
         from .suite.junit import junit
 
-        _write(to_junit, junit(data))
+        write(to_junit, junit(data))
 
 
-def _write(path: str, text: str) -> None:
-    from .suite.errors import UsageError
+def check_reports(*paths: Any) -> None:
+    """Whether reports can be written, before a run that would be lost. Raises ``UsageError``."""
+    from .suite.files import check_file
 
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as e:
-        raise UsageError(f"cannot write {path}: {e.strerror}") from e
+    for path in paths:
+        if path:
+            check_file(path)
 
 
 # ---------------------------------------------------------------------- other commands
@@ -197,6 +202,7 @@ def _merge(arguments: Sequence[str]) -> int:
     options = p.parse_args(arguments)
     from .suite.console import console, show_merged
     from .suite.errors import UsageError
+    from .suite.files import write
     from .suite.markdown import matrix
     from .suite.report import SCHEMA
 
@@ -210,12 +216,17 @@ def _merge(arguments: Sequence[str]) -> int:
             if not isinstance(report, dict) or report.get("schema") != SCHEMA:
                 raise UsageError(f"{path} is no report of schema {SCHEMA}")
             reports.append(report)
+    try:
+        text = matrix(reports)
+        show_merged(console(), reports)
+        code = max((int(r["exit_code"]) for r in reports), default=3)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as e:
+        raise UsageError(f"a report is incomplete: {type(e).__name__}: {e}") from e
     if options.md:
-        _write(options.md, matrix(reports))
+        write(options.md, text)
     if options.json:
-        _write(options.json, json.dumps(reports, indent=1) + "\n")
-    show_merged(console(), reports)
-    return max((r["exit_code"] for r in reports), default=3)
+        write(options.json, json.dumps(reports, indent=1) + "\n")
+    return code
 
 
 def _list(arguments: Sequence[str]) -> int:

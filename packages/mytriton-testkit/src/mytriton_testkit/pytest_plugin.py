@@ -54,12 +54,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--mytriton-backend"):
         config.pluginmanager.register(Conformance(config), "mytriton-conformance")
+        if path := config.getoption("--mytriton-json"):
+            _check(path)
     if config.getoption("--mytriton-sanitize"):
         # The variable, so that processes the tests start are checked as well.
         before = os.environ.get(SANITIZE)
         if before in (None, "", "0"):
             os.environ[SANITIZE] = "1"
         config.add_cleanup(lambda: _restore(before))
+
+
+def _check(path: str) -> None:
+    from .suite.errors import UsageError
+    from .suite.files import check_file
+
+    try:
+        check_file(path)
+    except UsageError as e:
+        raise pytest.UsageError(f"--mytriton-json: {e}") from e
 
 
 def _restore(value: str | None) -> None:
@@ -181,13 +193,23 @@ class Conformance:
                 continue
             report = engine.report()
             if path := self.config.getoption("--mytriton-json"):
-                Path(path).write_text(json.dumps(report.as_dict(), indent=1) + "\n", "utf-8")
+                self._write(path, json.dumps(report.as_dict(), indent=1) + "\n", session)
             if report.exit_code and exitstatus == 0:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
             state = "certified" if report.certified else "not certified"
             what = f"level {report.level}, stage {report.stage}, edition {report.edition}"
             self.failed.append(f"{backend}: {state} ({what})")
             self.failed += [f"  {text}" for text in report.why_not()]
+
+    def _write(self, path: str, text: str, session: pytest.Session) -> None:
+        from .suite.errors import UsageError
+        from .suite.files import write
+
+        try:
+            write(path, text)
+        except UsageError as e:
+            self.failed.append(f"--mytriton-json: {e}")
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self.failed:

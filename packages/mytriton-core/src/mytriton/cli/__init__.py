@@ -10,9 +10,9 @@ OK, NO, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 EPILOG = """\
 exit codes:
-  0    done; the answer is yes (the backend is ready, the kernel would run)
+  0    done; the answer is yes (the backends are ready, the kernel would run)
   1    done; the answer is no
-  2    wrong usage: no such file, kernel or option, or a kernel that does not compile
+  2    wrong usage: no such file, kernel, backend or option, or a kernel that does not compile
   130  interrupted
 
 Output is plain text when it is not a terminal; NO_COLOR=1 switches colours off.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..runtime.disk_cache import SIGNATURE, TAG, UNFINISHED, cache_root
-from . import NO, OK, output
+from . import OK, USAGE, output
 
 #: Seconds after which nobody is writing an unfinished file any more.
 ABANDONED = 3600.0
@@ -176,7 +176,7 @@ def _clear(options: argparse.Namespace) -> int:
             output.error(
                 f"there is no cache and no backend named {name!r}{f'; closest: {near}' if near else ''}"
             )
-            return NO
+            return USAGE
         found = {name: found[name]} if name in found else {}
     done = {name: clear(folder) for name, folder in found.items()}
     if options.json:

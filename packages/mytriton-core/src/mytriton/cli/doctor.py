@@ -1,11 +1,11 @@
-"""``mytriton doctor NAME``: import and probe one backend in a child process, and report."""
+"""``mytriton doctor [NAME]``: import and probe backends in child processes, and report."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from . import NO, OK, output
+from . import NO, OK, USAGE, output
 
 #: Seconds a backend may take to import and probe.
 TIMEOUT = 60.0
@@ -14,18 +14,21 @@ TIMEOUT = 60.0
 def add(commands: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(
         "doctor",
-        help="import one backend in a process of its own and report",
+        help="import each backend, or one, in a process of its own and report",
         description="Import and probe a backend in a child process, so that a crash, an exit or a"
-        " hang is reported, and show the whole traceback. Exit code 0 when the backend is ready.",
+        " hang is reported, and show the whole traceback. Exit code 0 when the backend is ready;"
+        " without NAME, when every installed one is that is not switched off.",
     )
-    parser.add_argument("name", metavar="NAME", help="the backend")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="the backend (default: every installed one)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--timeout",
         type=_seconds,
         default=TIMEOUT,
         metavar="S",
-        help="seconds to wait (default 60)",
+        help="seconds to wait for each (default 60)",
     )
     return parser
 
@@ -91,22 +94,60 @@ def how_it_ended(status: int) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
+    from ..plugins.manager import MANAGER
+    from ..plugins.variables import normalise_name
+
+    by_name: dict[str, list[Any]] = {}
+    for record in MANAGER.records():
+        by_name.setdefault(record.name, []).append(record)
+    if options.name is None:
+        return _every(by_name, options)
+    name = normalise_name(options.name)
+    if name not in by_name:
+        return _absent(name)
+    report = _report(by_name[name], options.timeout)
+    if options.json:
+        _print_json({"schema": "mytriton.doctor/1", **report})
+    else:
+        _print(report, by_name[name][0])
+    return OK if report["state"] == "ready" else NO
+
+
+def _every(by_name: dict[str, list[Any]], options: argparse.Namespace) -> int:
+    """All installed backends, one after another: what one says is shown before the next is tried."""
+    reports: list[dict[str, Any]] = []
+    for records in by_name.values():
+        if reports and not options.json:
+            print()
+        reports.append(_report(records, options.timeout))
+        if not options.json:
+            _print(reports[-1], records[0])
+    if options.json:
+        _print_json({"schema": "mytriton.doctor.all/1", "backends": reports})
+    # One that is switched off is as its user wants it.
+    return OK if all(r["state"] in ("ready", "blocked") for r in reports) else NO
+
+
+def _absent(name: str) -> int:
+    """Of a backend that could be installed the answer is no; any other name is a mistake."""
     from ..plugins import messages
     from ..plugins.errors import UnknownBackendError
     from ..plugins.known import KNOWN
     from ..plugins.manager import MANAGER
-    from ..plugins.types import State
-    from ..plugins.variables import normalise_name
 
-    name = normalise_name(options.name)
-    records = [record for record in MANAGER.records() if record.name == name]
-    if not records:
-        if name in KNOWN:
-            output.error(f"MT-B02: {messages.not_installed(name, '')}")
-        else:
-            output.error(str(UnknownBackendError(messages.unknown(name, "", MANAGER.records()))))
+    if name in KNOWN:
+        output.error(f"MT-B02: {messages.not_installed(name, '')}")
         return NO
-    record = records[0]
+    output.error(str(UnknownBackendError(messages.unknown(name, "", MANAGER.records()))))
+    return USAGE
+
+
+def _report(records: list[Any], timeout: float) -> dict[str, Any]:
+    """What there is to say of one backend: of the first record of its name, and of its rivals."""
+    from ..plugins.manager import MANAGER
+    from ..plugins.types import State
+
+    record, *rivals = records
     if MANAGER.blocked(record) or record.state is not State.DISCOVERED:
         report: dict[str, Any] = {
             "state": MANAGER.state(record).value,
@@ -114,16 +155,15 @@ def run(options: argparse.Namespace) -> int:
             "hint": record.hint,
         }
     else:
-        report = examine(name, options.timeout)
-    rivals = [r.origin for r in records[1:]]
-    report |= {"name": name, "dist": record.dist, "version": record.version, "rivals": rivals}
-    if options.json:
-        import json
+        report = examine(record.name, timeout)
+    about = {"name": record.name, "dist": record.dist, "version": record.version}
+    return report | about | {"rivals": [r.origin for r in rivals]}
 
-        print(json.dumps({"schema": "mytriton.doctor/1", **report}, indent=2))
-    else:
-        _print(report, record)
-    return OK if report["state"] == State.READY.value else NO
+
+def _print_json(data: dict[str, Any]) -> None:
+    import json
+
+    print(json.dumps(data, indent=2))
 
 
 def _print(report: dict[str, Any], record: Any) -> None:

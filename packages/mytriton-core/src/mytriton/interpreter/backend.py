@@ -72,6 +72,9 @@ def lower(function: SSAFunction, launch: LaunchSpec | None = None) -> Source:
 class InterpretedKernel:
     """A function prepared to run on host arrays."""
 
+    #: Every access is: nobody needs to look at a launch before it runs.
+    checks_bounds = True
+
     def __init__(self, function: SSAFunction, sanitize: str | None) -> None:
         from .plan import make_plan
 

@@ -191,6 +191,8 @@ class Artifact(Protocol):
     arguments as the user gave them (of kinds that match the specialisation), to save the views;
     ``mytriton.plugin_api.launch_value`` makes what ``launch`` would have received. One that can do
     a whole launch faster than core finds it may have ``direct(plan: DirectLaunch)``; see there.
+    One that finds accesses outside of arguments itself sets ``checks_bounds``: core need not look at
+    the first launches for those it can prove.
 
     ``metadata`` holds what there is to know about the code. Core gives these to whoever asks for
     them under Triton's names: ``shared_bytes``, ``registers`` (of a thread), ``spill_bytes``,

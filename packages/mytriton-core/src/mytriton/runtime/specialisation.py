@@ -20,11 +20,13 @@ from ..plugins import log
 from ..plugins.direct import ABSENT
 from ..plugins.manager import emit_event, observing
 from ..plugins.sources import user_level
+from ..plugins.strict import SANITIZE
 from ..plugins.types import Event, LaunchSpec, Source
 from .arguments import launch_value
 from .argview import ArgView
 from .compiler import Compiled
 from .facts import facts, of_spec, ones
+from .guard import LOOKS, Guard
 from .result import LaunchResult
 
 if TYPE_CHECKING:
@@ -66,12 +68,18 @@ class Specialisation:
             self.facts = of_spec(spec)
         #: For artifacts that read the user's own values: no view of each is made.
         self._launch_values = getattr(artifact, "launch_values", None)
+        #: Launches that are still looked at before they run (see ``guard``).
+        self._looks = 0 if artifact is None or self._checks_itself() else LOOKS
+        self._guard: Guard | None = None
         #: How often it was looked up, and what launches it without (see ``runtime.direct``).
         self.hits = 0
         self.direct: Any = UNKNOWN if hasattr(artifact, "direct") else None
         if self._watched():
             self.launch = self._observed  # type: ignore[method-assign]
             self.direct = None
+
+    def _checks_itself(self) -> bool:
+        return SANITIZE in self.spec.options or getattr(self.artifact, "checks_bounds", False)
 
     def _watched(self) -> bool:
         """Whether launches are told of: asked when the code is made, not at each launch."""
@@ -129,6 +137,8 @@ class Specialisation:
         """Run the grid (nothing when a dimension is zero)."""
         if self._absent:
             values = [v for v in values if v is not None]
+        if self._looks and 0 not in grid:
+            self._look(grid, values)
         if self._launch_values is not None and 0 not in grid:
             self._launch_values(grid, values)
         elif self.artifact is None:
@@ -136,6 +146,12 @@ class Specialisation:
         elif 0 not in grid:
             self.artifact.launch(grid, [launch_value(v) for v in values])
         return self.result
+
+    def _look(self, grid: tuple[int, int, int], values: Sequence[Any]) -> None:
+        if self._guard is None:
+            self._guard = Guard(self.function)
+        self._guard.check(grid, [launch_value(v) for v in values])
+        self._looks -= 1
 
     def _warn_not_run(self) -> None:
         """Say once for the kernel that a launch compiles only."""

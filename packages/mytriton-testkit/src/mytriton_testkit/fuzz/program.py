@@ -96,8 +96,9 @@ class Program:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Program:
         """The inverse of ``to_json``. Raises ``ValueError`` for another schema."""
-        if record.get("schema") != SCHEMA:
-            raise ValueError(f"not a {SCHEMA} file: schema {record.get('schema')!r}")
+        schema = record.get("schema") if isinstance(record, Mapping) else None
+        if schema != SCHEMA:
+            raise ValueError(f"not a {SCHEMA} file: schema {schema!r}")
         x, y, z = record["grid"]
         return cls(
             parse(record["ssa"]),

@@ -7,7 +7,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ class FuzzFailure:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"repro-{self.backend}-{self.program.seed}-{self.kind}.json"
         path.write_text(json.dumps(self.to_json(), indent=1) + "\n", encoding="utf-8")
-        return FuzzFailure(self.kind, self.message, self.program, self.backend, path)
+        return replace(self, path=path)
 
 
 @dataclass
@@ -272,7 +272,12 @@ def _finished(
 
         small = _failure(checker, shrink_program(failure.program, fails))
         failure = small if small is not None and small.kind == failure.kind else failure
-    return failure if folder is None else failure.write(folder)
+    if folder is None:
+        return failure
+    try:
+        return failure.write(folder)
+    except OSError as e:  # what was found is worth more than its file
+        return replace(failure, message=f"{failure.message} (not saved: {e})")
 
 
 def replay(path: str | Path, backend: str = "") -> FuzzFailure | None:
@@ -281,5 +286,8 @@ def replay(path: str | Path, backend: str = "") -> FuzzFailure | None:
     Returns the failure, or ``None`` when all is well now. Raises ``ValueError`` for another file.
     """
     record: Mapping[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-    checker = _Checker(backend or record["backend"])
-    return _failure(checker, Program.from_json(record))
+    try:
+        program = Program.from_json(record)
+    except (AttributeError, TypeError) as e:
+        raise ValueError(f"its program is malformed: {e}") from e
+    return _failure(_Checker(backend or record["backend"]), program)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import os
 import re
 from importlib import resources
 from pathlib import Path
@@ -100,16 +101,17 @@ def project(dist: str, backend: str = "") -> dict[str, str]:
 def create(dist: str, folder: str = "", backend: str = "") -> int:
     """Write a project; refuses to overwrite anything."""
     from ..suite.errors import UsageError
+    from ..suite.files import check_file, write
 
     root = Path(folder or dist)
     files = project(dist, backend)
-    present = [path for path in files if (root / path).exists()]
+    present = [path for path in files if os.path.lexists(root / path)]
     if present:
         raise UsageError(f"{root / present[0]} exists; nothing was written")
+    for path in files:
+        check_file(root / path)
     for path, text in files.items():
-        target = root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        write(root / path, text)
     name = names_of(dist, backend)["@BACKEND@"]
     print(f"{len(files)} files in {root}. Next:")
     print(f"  pip install -e {root}")

@@ -67,9 +67,11 @@ def replay(path: str, backend: str, plugin: str) -> int:
     register_plugin(backend, plugin)
     try:
         failure = again(path, backend)
-    except (OSError, ValueError, KeyError) as e:
-        if isinstance(e, MytritonBackendError):
-            raise NotAvailableError(str(e)) from e
+    except MytritonBackendError as e:
+        raise NotAvailableError(str(e)) from e
+    except KeyError as e:
+        raise UsageError(f"cannot replay {path}: it has no {e}") from e
+    except (OSError, ValueError) as e:
         raise UsageError(f"cannot replay {path}: {e}") from e
     if failure is None:
         print("right: the program no longer fails")

@@ -272,7 +272,10 @@ def process_state() -> Iterator[list[str]]:
 
 @contextmanager
 def clean_environment(stage: str, cache: str) -> Iterator[None]:
-    """The variables of a user do not change what is tested; those of a toolchain stay."""
+    """The variables of a user do not change what is tested; those of a toolchain stay. Errors name the
+    line of the backend."""
+    from mytriton.errors import whole_tracebacks
+
     kept = dict(os.environ)
     for name in ("BACKEND", "OPT_LEVEL", "SANITIZE", "EMULATE", "DUMP", "STRICT_PLUGINS"):
         os.environ.pop(f"MYTRITON_{name}", None)
@@ -280,7 +283,8 @@ def clean_environment(stage: str, cache: str) -> Iterator[None]:
     if stage == "emulated":
         os.environ["MYTRITON_EMULATE"] = "1"
     try:
-        yield
+        with whole_tracebacks():
+            yield
     finally:
         os.environ.clear()
         os.environ.update(kept)

@@ -1,0 +1,137 @@
+"""Lanes that a launch is known to touch before it runs."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mytriton as triton
+import mytriton.language as tl
+from mytriton.analysis.reach import Launch, reaches
+
+
+@triton.jit
+def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out + offsets, tl.load(x + offsets, mask=mask) + tl.load(y + offsets))
+
+
+@triton.jit
+def tile_kernel(out, rows, cols, stride, start, step: tl.constexpr, MASKED: tl.constexpr):
+    row = tl.program_id(1) * 4 + tl.arange(0, 4)[:, None]
+    col = tl.program_id(0) * 8 + tl.arange(0, 8)[None, :]
+    if MASKED:
+        tl.store(out + start + row * stride + col * step, 1.0, mask=(row < rows) & (col < cols))
+    else:
+        tl.store(out + start + row * stride + col * step, 1.0)
+
+
+@triton.jit
+def guarded_kernel(x, out, n):
+    pid = tl.program_id(0)
+    if pid >= n:
+        return
+    tl.store(out + pid, tl.load(x + pid))
+
+
+@triton.jit
+def indirect_kernel(x, out, n, flag):
+    at = tl.load(x + tl.program_id(0))
+    tl.store(out + at, 1)
+    tl.store(out + tl.program_id(0) // 2, 2)
+    tl.store(out + tl.program_id(0) * 1_000_000_000, 3)
+    tl.store(out + tl.arange(0, 8), 4, mask=(tl.arange(0, 8) < n) & (flag > 0))
+    if flag > 0:
+        tl.store(out + 5, 5)
+    for k in range(n):
+        tl.store(out + k, 6)
+
+
+@triton.jit
+def last_kernel(out, n):
+    tl.store(out + tl.num_programs(0) - 1 - tl.program_id(0) + n, 1.0)
+
+
+F = np.zeros(1, np.float32)
+I = np.zeros(1, np.int32)
+
+
+def touched(function, grid, **values):
+    launch = Launch(function, values, (*grid, 1, 1)[:3])
+    found = {}
+    for reach in reaches(function):
+        lanes = [(t.index, t.program) for t in launch.touched(reach)]
+        found.setdefault((reach.item.opcode, reach.argument), []).extend(lanes)
+    return found
+
+
+def test_first_and_last_lanes_of_first_and_last_programs():
+    function = add_kernel.compile(F, F, F, 100, BLOCK=32).function
+    found = touched(function, (4,), n=100)
+    ends = {(0, (0, 0, 0)), (31, (0, 0, 0)), (96, (3, 0, 0)), (127, (3, 0, 0))}
+    assert set(found["load", "y"]) == set(found["store", "out"]) == ends
+    masked = {(0, (0, 0, 0)), (31, (0, 0, 0)), (96, (3, 0, 0)), (99, (3, 0, 0))}
+    assert set(found["load", "x"]) == masked
+
+
+def test_programs_without_a_lane_touch_nothing():
+    function = add_kernel.compile(F, F, F, 100, BLOCK=32).function
+    found = touched(function, (9,), n=100)
+    assert set(found["load", "x"]) == {(0, (0, 0, 0)), (31, (0, 0, 0))}
+
+
+def test_scalars():
+    function = last_kernel.compile(F, 7).function
+    assert set(touched(function, (5,), n=7)["store", "out"]) == {(11, (0, 0, 0)), (7, (4, 0, 0))}
+
+
+def test_what_only_the_kernel_decides_is_left_out():
+    assert touched(guarded_kernel.compile(I, I, 3).function, (8,), n=3) == {}
+    function = indirect_kernel.compile(I, I, 3, 1).function
+    found = touched(function, (8,), n=3, flag=1)
+    assert set(found["load", "x"]) == {(0, (0, 0, 0)), (7, (7, 0, 0))}
+    # Not those at offsets that are loaded or wrap, under a mask with a condition, in branches and loops.
+    assert set(found["store", "out"]) == {(0, (0, 0, 0)), (3, (7, 0, 0))}
+
+
+def test_an_argument_that_is_not_known_gives_nothing():
+    function = last_kernel.compile(F, 7).function
+    assert touched(function, (5,)) == {("store", "out"): []}
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    grid=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    rows=st.integers(0, 12), cols=st.integers(0, 24), stride=st.integers(-20, 40),
+    start=st.integers(-50, 50), step=st.sampled_from([-3, 0, 1, 2]), masked=st.booleans(),
+)  # fmt: skip
+def test_every_lane_is_touched_and_the_farthest_are_among_them(
+    grid, rows, cols, stride, start, step, masked
+):
+    function = tile_kernel.compile(F, rows, cols, stride, start, step=step, MASKED=masked).function
+    values = {"rows": rows, "cols": cols, "stride": stride, "start": start}
+    found = touched(function, grid, **values).get(("store", "out"), [])
+    really = {}
+    for px, py in product(range(grid[0]), range(grid[1])):
+        row = py * 4 + np.arange(4)[:, None]
+        col = px * 8 + np.arange(8)[None, :]
+        index = start + row * stride + col * step
+        keep = (row < rows) & (col < cols) if masked else np.ones((4, 8), bool)
+        really[px, py, 0] = set(index[keep].tolist())
+    assert all(index in really[program] for index, program in found)
+    if not masked:
+        every = set().union(*really.values())
+        assert {min(every), max(every)} <= {index for index, _ in found}
+
+
+def test_a_kernel_that_only_stores_in_a_branch_has_none():
+    @triton.jit
+    def branch_kernel(out, n):
+        if n > 0:
+            tl.store(out, 1.0)
+
+    assert reaches(branch_kernel.compile(F, 3).function) == []

@@ -85,7 +85,7 @@ def test_specialisations_are_freed_and_made_again(tmp_path):
 
     import numpy as np
 
-    from mytriton_mlir.cpu.llvm import llvm
+    from mytriton_mlir.llvm import llvm
 
     def linked():
         return sum(entry.startswith("scale_kernel") for entry in llvm()._linked)

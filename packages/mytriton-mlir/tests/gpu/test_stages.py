@@ -54,7 +54,7 @@ def test_the_list():
     [
         ({"chip": "volta"}, "no chip is called 'volta'"),
         ({"opt_level": 4}, "opt_level must be 0, 1, 2 or 3, got 4"),
-        ({"output": "exe"}, "output must be one of isa, bin, fatbin"),
+        ({"output": "exe"}, "output must be one of llvm, isa, bin, fatbin"),
     ],
 )
 def test_refused(given, message):

@@ -55,9 +55,13 @@ class Asm(Mapping[str, Any]):
     def binary(self) -> Any:
         """What is loaded on the device: the backend's last stage, of those in bytes if there are
         any; the text it lowered to where it has no others."""
-        stages = list(self._compiled().values())
-        images = [stage for stage in stages if isinstance(stage, bytes)]
-        return [self["source"], *stages, *images][-1]
+        compiled = self._compiled()
+        names = list(compiled)
+        # From the last on: texts may be made only now.
+        for name in reversed(names):
+            if isinstance(stage := compiled[name], bytes):
+                return stage
+        return compiled[names[-1]] if names else self["source"]
 
     def __repr__(self) -> str:
         return f"<stages: {', '.join(self)}>"

@@ -17,10 +17,10 @@ from typing import Any
 import mytriton.plugin_api as mt
 from mytriton.analysis.pointers import accessed_params
 
+from ..llvm import LLVMError, Loaded, llvm, missing
+from ..locks import BUILD
 from . import cache, engine, fastpath
 from .emitter import STREAM_ALIGNMENT, Assumptions, default_assumptions, emit, entry_name
-from .llvm import LLVMError, Loaded, llvm, missing
-from .locks import BUILD
 from .pool import pool
 from .target import Target
 from .texts import Texts, code_bytes

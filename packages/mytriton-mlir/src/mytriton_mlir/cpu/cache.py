@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from mytriton.plugin_api import DiskCache
 
-from .llvm import llvm
+from ..llvm import llvm
 from .target import Target
 
 _VERSION = "1"

@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..llvm import LLVMError, c_ptr, llvm, missing
+from ..locks import GENERATE
 from ..versions import check
-from .llvm import LLVMError, c_ptr, llvm, missing
-from .locks import GENERATE
 
 #: Everything is scalars, one-dimensional vectors and plain pointers: no other pass is needed.
 PIPELINE = "builtin.module(convert-scf-to-cf,convert-to-llvm,reconcile-unrealized-casts)"

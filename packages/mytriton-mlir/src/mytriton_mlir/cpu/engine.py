@@ -13,9 +13,9 @@ import weakref
 from importlib import import_module
 from typing import Any
 
+from ..locks import BUILD
 from . import talk
 from .compile import lowered
-from .locks import BUILD
 
 #: What users are told who have no ``libLLVM``.
 NOTE = "libLLVM was not found: launches use one thread, and compiled code is not kept on disk"

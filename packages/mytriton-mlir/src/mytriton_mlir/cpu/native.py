@@ -21,13 +21,13 @@ import numpy as np
 
 from mytriton.plugin_api import ABSENT, DirectLaunch, DirectParameter
 
+from ..llvm import once
 from . import native_ir as ir
-from .llvm import once
 from .pool import Pool, load_ir
 
 if TYPE_CHECKING:
+    from ..llvm import Loaded
     from .artifact import CompiledKernel
-    from .llvm import Loaded
 
 VARIABLE = "MYTRITON_NATIVE_LAUNCH"
 _KINDS = {
@@ -225,7 +225,7 @@ def _offsets_hold() -> bool:
 
 
 def _load() -> Native:
-    from .llvm import llvm
+    from ..llvm import llvm
 
     entry = "mytriton_launch"
     loaded = load_ir(ir.source(entry), entry, passes="function(sroa,early-cse,simplifycfg)")

@@ -17,7 +17,8 @@ _INSTALL = 'pip install "mytriton-mlir[bindings]"'
 
 @mt.hookimpl
 def mytriton_probe() -> mt.Availability:
-    from . import engine, llvm
+    from .. import llvm
+    from . import engine
 
     if importlib.util.find_spec("mlir") is None:
         return _unavailable("not installed: MLIR's Python bindings (mlir.ir)")
@@ -39,7 +40,7 @@ def _unavailable(reason: str) -> mt.Availability:
 
 @mt.hookimpl
 def mytriton_cache_key(launch: mt.LaunchSpec) -> str:
-    from .llvm import llvm, missing
+    from ..llvm import llvm, missing
 
     version = f"engine {found()}" if missing() else llvm().version
     return f"{version} {host().name} {target().name}"

@@ -23,9 +23,9 @@ from typing import Any
 
 from mytriton.plugin_api import VariableError
 
+from ..llvm import LLVMError, Loaded, llvm, missing
 from . import cache, talk
 from .engine import Alone
-from .llvm import LLVMError, Loaded, llvm, missing
 from .target import host
 
 #: Offsets in the state, each on a cache line of its own.

@@ -28,6 +28,7 @@ from mytriton.plugin_api import (
 from ..versions import distribution
 from . import images, ptxas, toolchain
 from .stages import DEFAULT_CHIP, chip_name, chip_number, gpu_to_cubin_stages
+from .texts import Texts
 
 KIND = "cuda"
 #: Chips LLVM 22 knows. PTX for one of them runs on every later one.
@@ -126,9 +127,10 @@ class GPUKernel:
             # No driver will look at the PTX.
             facts["cubin"], facts["ptxas"] = ptxas.assemble(image, chip, program)
             facts |= ptxas.usage(facts["ptxas"])
-        facts["asm"] = {"ptx": image.decode()}
+        made: dict[str, str | bytes] = {"ptx": image.decode()}
         if "cubin" in facts:
-            facts["asm"]["cubin"] = facts["cubin"]
+            made["cubin"] = facts["cubin"]
+        facts["asm"] = Texts(source, chip, lines, made)
         self.metadata: Mapping[str, Any] = MappingProxyType(facts)
 
     def launch(self, grid: tuple[int, int, int], args: Sequence[Any]) -> None:

@@ -8,8 +8,9 @@ Stage = tuple[str, str]
 
 #: The chip that text is compiled for when there is no device to ask: Ampere.
 DEFAULT_CHIP = "sm_80"
-#: Outputs of the last stage: ``isa`` is PTX, ``bin`` a cubin (needs ptxas), ``fatbin`` both.
-OUTPUTS = ("isa", "bin", "fatbin")
+#: Outputs of the last stage: ``llvm`` is bitcode, ``isa`` PTX, ``bin`` a cubin (needs ptxas),
+#: ``fatbin`` both.
+OUTPUTS = ("llvm", "isa", "bin", "fatbin")
 #: As ``nvcc -lineinfo`` does: directives, and no other debug information.
 _KEEP_LINES = (
     "builtin.module(ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly})"
@@ -43,9 +44,10 @@ def gpu_to_cubin_stages(
 ) -> list[Stage]:
     """Name and pass pipeline of each stage, in order.
 
-    ``output`` is what the last one makes: ``"bin"`` (a cubin, through ptxas), ``"isa"`` (PTX) or
-    ``"fatbin"``. ``toolkit`` is the folder whose ``bin/`` has ptxas; else it is searched on
-    ``PATH``. ``lines`` keeps which line of the text an instruction came from, as ``.loc``. Raises
+    ``output`` is what the last one makes: ``"bin"`` (a cubin, through ptxas), ``"isa"`` (PTX),
+    ``"fatbin"``, or ``"llvm"`` (bitcode). ``toolkit`` is the folder whose ``bin/`` has ptxas; else it
+    is searched on ``PATH``. ``lines`` keeps which line of the text an instruction came from, as
+    ``.loc``. Raises
     ``ValueError`` for a chip, level or output that does not exist.
     """
     number, name = chip_number(chip), chip_name(chip)

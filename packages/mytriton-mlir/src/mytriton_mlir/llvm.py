@@ -212,6 +212,18 @@ class LLVM:
         """LLVM IR as text."""
         return self._text(self.call("LLVMPrintModuleToString", module))
 
+    def disassembled(self, bitcode: bytes) -> str:
+        """Bitcode as text. Raises ``LLVMError``."""
+        context = self.call("LLVMContextCreate")
+        try:
+            module = self.parse(bitcode, context)
+            try:
+                return self.text_of(module)
+            finally:
+                self.call("LLVMDisposeModule", module)
+        finally:
+            self.call("LLVMContextDispose", context)
+
     # ------------------------------------------------------------------ functions
 
     def _start(self) -> None:
@@ -271,9 +283,9 @@ class LLVM:
             )
         return found.value
 
-    def parse(self, text: str, context: Any) -> Any:
-        """A module from LLVM IR."""
-        data = text.encode()
+    def parse(self, text: str | bytes, context: Any) -> Any:
+        """A module from LLVM IR, or from bitcode."""
+        data = text.encode() if isinstance(text, str) else text
         # The parser owns the buffer.
         buffer = self.call("LLVMCreateMemoryBufferWithMemoryRangeCopy", data, len(data), b"ir")
         module, error = c_ptr(), c_ptr()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from mytriton.plugin_api import BackendInfo, Limits, capability_table
 
+#: Bytes of shared memory that every device with the tensor-core instructions grants one thread block
+#: that asks for them.
+MAX_SHARED = 99 * 1024
 #: One line each, computed by hand: what the emitter has a renderer for.
 _OPERATIONS = (
     "op.program_id", "op.num_programs", "op.arange", "op.expand_dims", "op.broadcast", "op.trans",
@@ -37,7 +40,11 @@ INFO = BackendInfo(
         planned={
             "limit.block>65536": "a thread would hold more than its registers",
         },
-        no={"memory.unaligned": "a GPU cannot access elements at such addresses"},
+        no={
+            f"limit.shared>{MAX_SHARED}": "what a program reduces or multiplies at once must fit in "
+            "shared memory",
+            "memory.unaligned": "a GPU cannot access elements at such addresses",
+        },
     ),
     limits=Limits(block_elements=65536, grid=(2**31 - 1, 65535, 65535)),
     install_hint='pip install "mytriton-cuda[cuda12]" (or [cuda13], to match your driver)',

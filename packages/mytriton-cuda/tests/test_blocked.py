@@ -261,3 +261,39 @@ def test_a_lower_bound_splits_vectors() -> None:
     np.testing.assert_array_equal(out[33:480], x[33:480])
     np.testing.assert_array_equal(out[:33], before[:33])
     np.testing.assert_array_equal(out[480:], before[480:])
+
+
+@triton.jit
+def spread_rows(x, out, n):
+    rows, columns = tl.arange(0, 8), tl.arange(0, 16)[None, :]
+    total = tl.zeros((8, 16), tl.float32)
+    for _trip in range(n):
+        total += tl.load(x + (rows[:, None] + columns))
+        rows = rows * 8
+    tl.store(out + tl.arange(0, 8)[:, None] * 16 + columns, total)
+
+
+def test_a_carried_block_that_is_aligned_after_the_first_trip_only() -> None:
+    x, out = aligned(128), aligned((8, 16))
+    run(spread_rows, (1,), x, out, 2, num_warps=1)
+    row, column = np.arange(8)[:, None], np.arange(16)
+    wanted = x.astype(np.float64)[row + column] + x[row * 8 + column]
+    np.testing.assert_allclose(out, wanted, rtol=1e-6)
+
+
+@triton.jit
+def bounded_product(a, b, out):
+    k, i = tl.arange(0, 32)[:, None], tl.arange(0, 16)[None, :]
+    x = tl.minimum(tl.load(a + k * 16 + i) + 1, 7).to(tl.int8)
+    y = tl.load(b + k * 16 + i)
+    tl.store(out + tl.arange(0, 16)[:, None] * 16 + i, tl.dot(tl.trans(x), y))
+
+
+def test_the_first_byte_of_a_word_keeps_its_sign() -> None:
+    """What NVRTC makes of 8-bit numbers that are loaded together and computed with."""
+    a, b = (aligned((32, 16), np.int8) for _ in range(2))
+    a[...], b[...] = RNG.integers(-9, 20, (2, 32, 16))
+    out = aligned((16, 16), np.int32)
+    run(bounded_product, (1,), a, b, out, num_warps=1)
+    wanted = np.minimum(a.astype(np.int64) + 1, 7).T @ b.astype(np.int64)
+    np.testing.assert_array_equal(out, wanted)

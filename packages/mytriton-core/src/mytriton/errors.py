@@ -78,6 +78,29 @@ def for_user(error: BaseException) -> BaseException:
     return error
 
 
+def users(error: BaseException) -> bool:
+    """Whether an error is the user's: one that this package means for them, or one that their own code
+    raised when it was called (a grid function, a hook). Any other is a mistake in here, to be shown
+    whole."""
+    if isinstance(error, (MytritonError, IndexError)):
+        return True
+    inner, libraries = tuple(_inner), _libraries()
+    frames = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        frames.append(traceback.tb_frame.f_code.co_filename)
+        traceback = traceback.tb_next
+    while len(frames) > 1 and frames[-1].startswith(libraries) and not frames[-1].startswith(inner):
+        frames.pop()
+    return bool(frames) and not frames[-1].startswith(inner)
+
+
+def _libraries() -> tuple[str, ...]:
+    import sysconfig
+
+    return tuple(sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "purelib", "platlib"))
+
+
 #: Whose frames are not the user's: files, or folders with a separator at the end. As this file was
 #: found on sys.path, which may be relative: so are the frames' names.
 _inner = {os.path.dirname(format_error.__code__.co_filename) + os.sep, "<binder of "}

@@ -5,9 +5,10 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from mytriton.analysis.affine import BaseOf, Binary, affine
+from mytriton.analysis.affine import MOST, BaseOf, Binary, affine
 from mytriton.analysis.pointers import accessed_params
 from mytriton.ir.expr import Param
+from mytriton.ir.types import I32
 from mytriton.ssa import SSAForRange, SSAValue, walk
 
 x = np.zeros(64, np.float32)
@@ -84,7 +85,16 @@ def test_a_scalar_condition_is_kept_apart_from_bounds():
     assert [len(b) for b in mask.bounds] == [1]
 
 
-@pytest.mark.parametrize("expression", ["i * i", "tl.load(idx + i)", "tl.where(i < 3, i, 0)"])
+BENT = [
+    "i * i", "tl.load(idx + i)", "tl.where(i < 3, i, 0)",
+    # What wraps, and is defined to.
+    "i + (tl.zeros((8,), tl.uint8) - 5)", "(tl.zeros((8,), tl.uint32) - 5)",
+    "i + (tl.full((8,), 100, tl.int8) + tl.full((8,), 100, tl.int8))",
+    "i + tl.full((8,), 100, tl.uint8) * 3",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", BENT)
 def test_what_is_not_linear_has_no_form(expression, kernel_from):
     kernel = kernel_from(
         f"def kernel(x, idx, out):\n    i = tl.arange(0, 8)\n    tl.store(out + i, tl.load(x + {expression}))\n"
@@ -156,3 +166,37 @@ def test_accessed_parameters_through_a_carried_pointer():
 
     function, _ = analysed(kernel, x, x, 3)
     assert accessed_params(function) == (frozenset(), {"a", "b"})
+
+
+@triton.jit
+def doubled_kernel(x, s, T: tl.constexpr):
+    i = tl.arange(0, 16) + s
+    for _ in tl.static_range(T):
+        i = i + i
+    tl.store(x + i, 1.0)
+
+
+@triton.jit
+def added_kernel(x, s, T: tl.constexpr):
+    i, m = tl.arange(0, 16), tl.arange(0, 16) < s
+    for _ in tl.static_range(T):
+        i = i + s
+        m = m & (i < s)
+    tl.store(x + i, 1.0, mask=m)
+
+
+@pytest.mark.parametrize(("kernel", "trips"), [(doubled_kernel, 200), (added_kernel, 2000)])
+def test_what_is_too_long_to_walk_through_has_no_form(kernel, trips):
+    function, found = analysed(kernel, x, 3, T=trips)
+    pointer, _, mask = first(function, "store").operands
+    assert found.of(pointer) is None
+    assert mask is None or mask.id not in found.masks
+    sizes = [form.base.size for form in found.linear.values() if isinstance(form.base, Binary)]
+    assert 100 < max(sizes) <= MOST
+
+
+def test_equal_scalars_are_one_key():
+    a, b = (Binary("+", Binary("*", SSAValue(1, I32), 2), 3) for _ in range(2))
+    assert a == b
+    assert {a: 1}[b] == 1
+    assert a != Binary("-", a.lhs, 3)

@@ -174,6 +174,25 @@ def test_a_carried_pointer_keeps_what_every_trip_keeps():
     assert (found.contiguity, found.divisibility) == ((16,), (16,))
 
 
+@triton.jit
+def scatter_kernel(x, out, n):
+    place = tl.arange(0, 16)
+    p = x + place
+    for _i in range(n):
+        tl.store(p, tl.load(out + place))
+        place = place * 8
+        p = x + tl.arange(0, 16) * 8
+    tl.store(out, n)
+
+
+def test_runs_that_a_trip_breaks_up_count_with_all_their_elements():
+    """The first trip has one run of 16, later ones 16 runs of one at multiples of 8: what is a multiple
+    of 8 at the start of a run is none inside of it."""
+    for opcode in ("load", "store"):
+        found = pointer_info(scatter_kernel, opcode, {"x": 16, "out": 16}, x, x, 2)
+        assert (found.contiguity, found.divisibility) == ((1,), (4,))
+
+
 @pytest.mark.parametrize(
     ("condition", "n", "constancy"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,10 +79,14 @@ def test_first_and_last_lanes_of_first_and_last_programs():
     assert set(found["load", "x"]) == masked
 
 
-def test_programs_without_a_lane_touch_nothing():
+@pytest.mark.parametrize("programs", [5, 9, 1_000, 2**31 - 1])
+def test_the_last_program_is_the_last_that_has_lanes(programs):
     function = add_kernel.compile(F, F, F, 100, BLOCK=32).function
-    found = touched(function, (9,), n=100)
-    assert set(found["load", "x"]) == {(0, (0, 0, 0)), (31, (0, 0, 0))}
+    found = touched(function, (programs,), n=100)
+    assert set(found["load", "x"]) == {
+        (0, (0, 0, 0)), (31, (0, 0, 0)), (96, (3, 0, 0)), (99, (3, 0, 0)),
+    }  # fmt: skip
+    assert touched(function, (programs,), n=0)["load", "x"] == []
 
 
 def test_scalars():
@@ -96,6 +101,18 @@ def test_what_only_the_kernel_decides_is_left_out():
     assert set(found["load", "x"]) == {(0, (0, 0, 0)), (7, (7, 0, 0))}
     # Not those at offsets that are loaded or wrap, under a mask with a condition, in branches and loops.
     assert set(found["store", "out"]) == {(0, (0, 0, 0)), (3, (7, 0, 0))}
+
+
+@triton.jit
+def twice_kernel(out, a, b):
+    tl.store(out + (tl.arange(0, 8) + a + b), 1.0)
+
+
+def test_an_offset_that_wraps_is_left_out():
+    most = 2**31 - 1
+    function = twice_kernel.compile(F, most, most).function
+    assert touched(function, (1,), a=most, b=most)["store", "out"] == []
+    assert len(touched(function, (1,), a=most, b=-most)["store", "out"]) == 2
 
 
 def test_an_argument_that_is_not_known_gives_nothing():

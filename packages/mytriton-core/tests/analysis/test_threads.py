@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 import mytriton as triton
 import mytriton.language as tl
-from mytriton.analysis.threads import Barriers, Demand, Tile, natural, operand_layout, size, tile_of
+from mytriton.analysis.threads import (
+    Barriers,
+    Demand,
+    Tile,
+    gathering_in_combine,
+    natural,
+    operand_layout,
+    size,
+    tile_of,
+)
 from mytriton.ir.parser import parse
 from mytriton.ir.types import F32, BlockType
 from mytriton.ir.values import SSAForRange, walk
@@ -322,3 +331,28 @@ def test_a_product_gathers_its_operands_and_follows_its_result():
     assert demand.of(items[2].results[0]) == [(8, 1)]
     # The second product overwrites what threads still read for the first.
     assert waiting == ["dot"]
+
+
+@triton.jit
+def combine_with_a_sum(a, b, SUM: tl.constexpr):
+    return a + b + (tl.sum(tl.arange(0, 4)) if SUM else 4)
+
+
+@triton.jit
+def plain(a, b):
+    return combine_with_a_sum(a, b, False)
+
+
+@triton.jit
+def summing(a, b):
+    return combine_with_a_sum(a, b, True)
+
+
+@triton.jit
+def reduced(x, out, COMBINE: tl.constexpr):
+    tl.store(out, tl.reduce(tl.load(x + tl.arange(0, 8)), 0, COMBINE) + tl.sum(tl.arange(0, 8)))
+
+
+def test_a_reduction_in_a_function_that_combines_is_found():
+    assert gathering_in_combine(reduced.compile(X, X, COMBINE=plain).function) is None
+    assert gathering_in_combine(reduced.compile(X, X, COMBINE=summing).function).opcode == "sum"

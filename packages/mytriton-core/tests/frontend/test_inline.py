@@ -568,3 +568,29 @@ def both(a, b, c, d):
     else:
         top = d
     return total, top
+
+
+def test_calls_that_double_again_and_again_are_refused(module_from, monkeypatch):
+    from mytriton.ir import builder
+
+    monkeypatch.setattr(builder, "MOST_TRACED", 1_000)
+    text = "@triton.jit\ndef f0(x):\n    return x\n"
+    for k in range(1, 30):
+        text += f"@triton.jit\ndef f{k}(x):\n    return f{k - 1}(f{k - 1}(x))\n"
+    text += "@triton.jit\ndef kernel(out):\n    tl.store(out, f29(tl.load(out)))\n"
+    with pytest.raises(
+        triton.CompilationError, match="more than 1,000 operations and calls.*\n"
+    ) as caught:
+        module_from(text).kernel.compile(np.zeros(1))
+    assert "f29(tl.load(out))" in str(caught.value)
+
+
+def test_loops_unrolled_without_end_are_refused(kernel_from, monkeypatch):
+    from mytriton.ir import builder
+
+    monkeypatch.setattr(builder, "MOST_TRACED", 1_000)
+    kernel = kernel_from(
+        "def kernel(out):\n    for k in tl.static_range(99_999):\n        tl.store(out + k, k)\n"
+    )
+    with pytest.raises(triton.CompilationError, match="more than 1,000 operations"):
+        kernel.compile(np.zeros(1))

@@ -108,7 +108,17 @@ def test_text_that_ends_a_script_cannot_end_the_page(kernel_from):
     )
     page = kernel_from(source).inspect("f32[1]", backend="interpreter").html()
     assert page.count("</script>") == 2
-    assert "<\\/script><b>" in page
+    assert "\\u003c/script>\\u003cb>" in page
+
+
+def test_text_that_opens_a_comment_cannot_keep_the_script_open(kernel_from):
+    source = (
+        'def kernel(out):\n    tl.static_assert(True, "<!-- <script>")\n    tl.store(out, 1.0)\n'
+    )
+    inspection = kernel_from(source).inspect("f32[1]", backend="interpreter")
+    assert "<!--" not in inspection.html()
+    data = re.search(r'json">(.*?)</script>', inspection.html(), re.S)
+    assert data and json.loads(data[1]) == json.loads(json.dumps(inspection.data()))
 
 
 def test_a_notebook_shows_the_page():

@@ -88,6 +88,24 @@ def test_a_bound_that_is_too_large_is_no_forgotten_mask(blind):
     assert caught.value.message.endswith("(valid: 0 to 99)")
 
 
+def test_unsigned_offsets_wrap(blind):
+    def kernel(x, out):
+        at = tl.arange(0, 8) + (tl.zeros((8,), tl.uint8) - 5)
+        tl.store(out + tl.arange(0, 8), tl.load(x + at))
+
+    triton.jit(kernel).with_backend("blind")[(1,)](
+        np.zeros(259, np.float32), np.zeros(8, np.float32)
+    )
+    assert blind.launches == 1
+
+
+@pytest.mark.parametrize("programs", [4, 5, 6, 10_000])
+def test_programs_beyond_the_bound_hide_nothing(blind, programs):
+    x, out = np.zeros(100, np.float32), np.zeros(32 * programs, np.float32)
+    with pytest.raises(OutOfBoundsError, match=r"load of x\[127\]"):
+        scale_kernel()[(programs,)](x, out, 128, BLOCK=32)
+
+
 def test_memory_beyond_a_view_is_the_programs_own(blind):
     whole = np.zeros(128, np.float32)
     scale_kernel()[(3,)](whole[:90], whole[32:100], 90, BLOCK=32)

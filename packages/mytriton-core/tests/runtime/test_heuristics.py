@@ -94,3 +94,28 @@ def test_warmup_goes_through() -> None:
     kernel = triton.heuristics({"BLOCK": lambda args: 4, "VALUE": lambda args: 1})(fill)
     made = kernel.warmup(tl.int32, 4, grid=(1,))
     assert made.launched is False
+
+
+def test_a_name_that_is_no_argument_names_those_that_are():
+    kernel = triton.heuristics({"EVEN": lambda args: args["nn"] % 2 == 0})(
+        triton.jit(lambda_free_kernel)
+    )
+    with pytest.raises(KeyError, match="'nn' is no argument of the kernel; known: x, n"):
+        kernel[(1,)](np.zeros(1), 4)
+
+
+def lambda_free_kernel(x, n, EVEN: tl.constexpr):
+    tl.store(x, n)
+
+
+@pytest.mark.parametrize("wrapper", ["heuristics", "autotune"])
+def test_a_plain_function_inside(wrapper):
+    if wrapper == "heuristics":
+        kernel = triton.heuristics({"EVEN": lambda args: True})(lambda_free_kernel)
+    else:
+        kernel = triton.autotune([triton.Config({"EVEN": True})], [])(lambda_free_kernel)
+    with pytest.raises(
+        triton.ArgumentError,
+        match=f"{wrapper} of 'lambda_free_kernel' .* put @triton.jit under @triton.{wrapper}",
+    ):
+        kernel[(1,)](np.zeros(1), 4)

@@ -9,6 +9,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
+from mytriton import use_backend
 from mytriton.errors import ArgumentError, CompiledOnlyWarning, SanitizerError
 from mytriton.plugin_api import Availability, BackendInfo, Source, capability_table, hookimpl
 from mytriton.plugins import selection
@@ -174,6 +175,26 @@ def test_bounds_alone_find_nothing_else():
         race.sanitize()[(4,)](out)
 
 
+@triton.jit
+def strange(x, o, count, big):
+    pid = tl.program_id(0)
+    before = tl.load(count)
+    tl.store(count, before + pid)  # in the order of the programs: no fault of bounds
+    wild = tl.load(x + 3 // pid + (big + big + 2))
+    tl.store(o + pid, wild + before)
+
+
+def test_bounds_alone_change_no_result():
+    found = []
+    for kernel in (strange, strange.sanitize(bounds=True)):
+        x, o, count = np.arange(4.0), np.zeros(4), np.zeros(1, np.int32)
+        with use_backend("interpreter"):
+            kernel[(4,)](x, o, count, 2**31 - 1)
+        found.append([o.tolist(), count.tolist()])
+    # x[3 // pid], where 3 // 0 is 0 on the interpreter, and what the programs before have added.
+    assert found == [[[0, 3, 2, 4], [6]]] * 2
+
+
 def test_nan_and_bounds_exclude_each_other():
     with pytest.raises(ArgumentError, match="leave out nan or bounds"):
         fill.sanitize(nan=True, bounds=True)
@@ -208,3 +229,19 @@ def test_sanitized_launches_warn_of_nothing_new():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         launch(triton.jit(fill.fn).sanitize())
+
+
+def test_checks_and_backend_in_any_order():
+    @triton.jit
+    def kernel(out):
+        tl.store(out + 1, 1.0)
+
+    for view in (
+        kernel.sanitize().with_backend("interpreter"), kernel.with_backend("interpreter").sanitize(),
+        kernel.with_backend("nobody").sanitize(bounds=True).with_backend("interpreter"),
+    ):  # fmt: skip
+        with pytest.raises(triton.errors.SanitizerError, match="out of bounds"):
+            view[(1,)](np.zeros(1, np.float32))
+    tuned = triton.autotune([triton.Config({})], [])(kernel)
+    with pytest.raises(triton.errors.SanitizerError, match="out of bounds"):
+        tuned.sanitize().with_backend("interpreter")[(1,)](np.zeros(1, np.float32))

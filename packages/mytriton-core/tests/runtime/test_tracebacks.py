@@ -44,7 +44,7 @@ class TestTracebacks:
             triton.jit(module.kernel)
         first, internal = self.frames_of(lambda: triton.jit(module.kernel))
         assert first == __file__
-        assert len(internal) <= 2
+        assert len(internal) == 1
 
     @pytest.mark.parametrize(
         ("name", "value"),
@@ -61,6 +61,52 @@ class TestTracebacks:
             kernel[(1,)](np.zeros(1))
         first, internal = self.frames_of(lambda: kernel[(1,)](np.zeros(1)))
         assert first == __file__
+        assert len(internal) == 1
+
+    def test_errors_of_functions_the_user_gave(self, module_from):
+        module = module_from(
+            "@triton.jit\ndef kernel(out, B: tl.constexpr):\n    tl.store(out, B)\n"
+        )
+        out, kernel = np.zeros(1), module.kernel
+
+        def wrong(*args, **kwargs):
+            raise ZeroDivisionError("mine")
+
+        heuristic = triton.heuristics({"B": wrong})(kernel)
+        configs = [triton.Config({"B": 1}, pre_hook=wrong)]
+        for launch in (
+            lambda: kernel[wrong](out, B=1),
+            lambda: kernel.with_backend("interpreter")[wrong](out, B=1),
+            lambda: heuristic[(1,)](out),
+            lambda: triton.autotune(configs, [])(kernel)[(1,)](out),
+        ):
+            with pytest.raises(ZeroDivisionError, match="mine"):
+                launch()
+            first, internal = self.frames_of(launch)
+            assert first == __file__
+            assert len(internal) == 1
+
+    def test_mistakes_in_here_are_shown_whole(self, module_from, monkeypatch):
+        from mytriton.runtime import launch
+
+        def broken(*args):
+            return {}["nothing"]
+
+        kernel = module_from("@triton.jit\ndef kernel(out):\n    tl.store(out, 1)\n").kernel
+        code = broken.__code__.replace(co_filename=launch.__file__)
+        monkeypatch.setattr(launch, "compile_ssa", type(broken)(code, {}))
+        _, internal = self.frames_of(lambda: kernel[(1,)](np.zeros(1)))
+        assert len(internal) > 3
+
+    @pytest.mark.parametrize(
+        "text",
+        ["triton.jit(lambda x: x)", "triton.jit(print)", "triton.jit(3)",
+         "@triton.jit\ndef k(*xs):\n    pass", "@triton.jit()\ndef k(**xs):\n    pass"],
+    )  # fmt: skip
+    def test_errors_of_the_decorator(self, text, module_from):
+        with pytest.raises(triton.CompilationError):
+            module_from(text)
+        _, internal = self.frames_of(lambda: module_from(text))
         assert len(internal) == 1
 
     @pytest.mark.parametrize(

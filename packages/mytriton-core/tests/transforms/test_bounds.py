@@ -53,6 +53,31 @@ def test_masks_count(size, n, outside):
 
 
 @triton.jit
+def narrow(x, o, start, D: tl.constexpr):
+    offs = tl.arange(0, 8)
+    tl.store(o + offs, tl.load(x + (offs + start).to(D)))
+
+
+@triton.jit
+def wrapping(x, o, start, D: tl.constexpr):
+    offs = tl.arange(0, 8)
+    tl.store(o + offs, tl.load(x + offs + (tl.full((8,), start, D) - 5)))
+
+
+CASTS = [
+    (narrow, 100, tl.int8, False), (narrow, 200, tl.int8, True), (narrow, 200, tl.uint8, False),
+    (narrow, 255, tl.uint8, False), (narrow, 65530, tl.int16, True), (narrow, -3, tl.int64, True),
+    (wrapping, 5, tl.uint8, False), (wrapping, 0, tl.uint8, False), (wrapping, 0, tl.int8, True),
+    (wrapping, -126, tl.int8, False), (wrapping, 0, tl.uint16, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kernel", "start", "dtype", "outside"), CASTS)
+def test_small_and_unsigned_offsets_wrap(kernel, start, dtype, outside):
+    assert flag_of(kernel, (1,), f32(300), f32(8), start, D=dtype) is outside
+
+
+@triton.jit
 def neighbours(x, o, BLOCK: tl.constexpr):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(o + offs, tl.load(x + offs - 1))
@@ -161,3 +186,28 @@ def test_pointers_into_one_array_or_another_are_left_to_the_kernel():
         tl.store(o, tl.load(p))
 
     assert bounds_check(kernel.compile(f32(4), f32(4), f32(1)).function) is None
+
+
+@triton.jit
+def doubled(x, s, T: tl.constexpr):
+    offs = tl.arange(0, 4) * s
+    for _ in tl.static_range(T):
+        offs = offs + offs
+    tl.store(x + offs, 1.0)
+
+
+@triton.jit
+def added(x, s, T: tl.constexpr):
+    offs, mask = tl.arange(0, 4), tl.arange(0, 4) < 3
+    for _ in tl.static_range(T):
+        offs = offs + s
+        mask = mask & (offs < 100000)
+    tl.store(x + offs, 1.0, mask=mask)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "s", "trips", "last"), [(doubled, 0, 60, 0), (added, 2, 1000, 2002)]
+)
+def test_long_sums_are_followed_or_left_to_the_lanes(kernel, s, trips, last):
+    assert flag_of(kernel, (1,), f32(last), s, T=trips)
+    assert not flag_of(kernel, (1,), f32(last + 1), s, T=trips)

@@ -6,6 +6,7 @@ from mytriton.plugin_api import (
     Artifact,
     Availability,
     BackendInfo,
+    Decline,
     LaunchSpec,
     Source,
     SSAFunction,
@@ -24,6 +25,13 @@ def mytriton_probe() -> Availability:
     from .probe import probe
 
     return probe()
+
+
+@hookimpl
+def mytriton_claim(function: SSAFunction, launch: LaunchSpec) -> Decline | None:
+    from .mapping import declined
+
+    return declined(function, launch)
 
 
 @hookimpl

@@ -1,15 +1,30 @@
 """Which mapping to threads a kernel gets: one thread per element, as in the articles, unless the user
-names ``num_warps``, a block is larger than a thread block, or there is a matrix product."""
+names ``num_warps``, a block is larger than a thread block, there is a matrix product, or shared memory
+does not suffice."""
 
 from __future__ import annotations
 
+import math
 import os
 from types import MappingProxyType
 
-from mytriton.plugin_api import LaunchSpec, Source, SSAFunction, VariableError, largest_block, walk
-from mytriton_cuda_info import INFO
+from mytriton.analysis.threads import GATHERING, gathering_in_combine
+from mytriton.plugin_api import (
+    Decline,
+    LaunchSpec,
+    MytritonError,
+    Source,
+    SSAFunction,
+    UnsupportedFeature,
+    VariableError,
+    largest_block,
+    operand_type,
+    shape_of,
+    walk,
+)
+from mytriton_cuda_info import INFO, MAX_SHARED
 
-from .emit import MAX_THREADS, Emitted, emit, emit_blocked
+from .emit import MAX_THREADS, PLAIN_SHARED, Emitted, emit, emit_blocked
 
 #: What arguments are specialised on (``ArgSpec.divisible_by_16``).
 DIVISOR = 16
@@ -42,10 +57,48 @@ def write(function: SSAFunction, launch: LaunchSpec, mapping: str) -> Emitted:
     return emit_blocked(function, launch.options.get("num_warps"), known)
 
 
+def declined(function: SSAFunction, launch: LaunchSpec) -> Decline | None:
+    """Declines what the table of capabilities cannot tell: a reduction in a function that combines, and
+    what shared memory has no room for. How much a kernel takes, only its text tells: it is written
+    here for those that might take too much."""
+    if gathering_in_combine(function) is not None:
+        return _decline(
+            "reduce.custom", "its function reduces a block, and not all threads call it"
+        )
+    if _most_shared(function) <= MAX_SHARED:
+        return None
+    try:
+        lowered(function, launch)
+    except UnsupportedFeature as e:
+        return _decline(e.feature, e.reason)
+    except MytritonError:
+        pass  # lowering is where the user meets it
+    return None
+
+
+def _decline(feature: str, reason: str) -> Decline:
+    return Decline(f"missing {feature} (not possible: {reason})", frozenset({feature}))
+
+
+def _most_shared(function: SSAFunction) -> int:
+    """No fewer bytes than the kernel's reductions and products take in any mapping: 8 for an element,
+    4 for its position, half as much again between the rows of factors."""
+    elements = 0
+    for item in walk(function.body):
+        if item.opcode in GATHERING:
+            types = [*map(operand_type, item.inputs), *(value.ty for value in item.results)]
+            elements += sum(math.prod(shape_of(ty)) for ty in types if ty is not None)
+    return 16 * elements
+
+
 def lowered(function: SSAFunction, launch: LaunchSpec) -> Source:
     """The text, and what launching it takes."""
     mapping = choose(function, launch)
     emitted = write(function, launch, mapping)
+    if mapping == "element" and emitted.shared_bytes > PLAIN_SHARED:
+        # The blocked mapping asks for more at launch.
+        mapping = "blocked"
+        emitted = write(function, launch, mapping)
     resources = {
         "threads": emitted.threads,
         "shared_bytes": emitted.shared_bytes + emitted.dynamic_bytes,

@@ -234,6 +234,38 @@ def test_host_arrays_through_the_launch_path(bindings, monkeypatch):
         refresh_backends()
 
 
+@triton.jit
+def largest_of_each(a, b, c, d, e, f):
+    return tl.maximum(a, d), tl.maximum(b, e), tl.maximum(c, f)
+
+
+@triton.jit
+def reduce_three(x, out, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
+    v = tl.load(x + tl.arange(0, 32))
+    several = (v.to(A), (v * 2).to(B), (v * 3).to(C))
+    a, b, c = tl.reduce(several, 0, largest_of_each)
+    tl.store(out, a.to(tl.float32))
+    tl.store(out + 1, b.to(tl.float32))
+    tl.store(out + 2, c.to(tl.float32))
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        (tl.float32, tl.float16, tl.bfloat16), (tl.float16, tl.float32, tl.float16),
+        (tl.int8, tl.int1, tl.int8), (tl.int1, tl.int8, tl.uint8),
+    ],
+)  # fmt: skip
+def test_what_is_widened_alike_is_reduced_apart(bindings, types):
+    """16-bit floats lie in shared memory as ``f32``, bools as ``i8``."""
+    x, out = np.arange(-20, 12, dtype=np.float32), np.zeros(3, np.float32)
+    arguments = {"x": x, "out": out, **dict(zip("ABC", types, strict=True))}
+    if tl.uint8 in types:
+        x[x < 0] = 0
+    wanted = [1 if ty == tl.int1 else 11 * n for n, ty in enumerate(types, 1)]
+    assert agree(reduce_three, arguments)["out"].tolist() == wanted
+
+
 @pytest.mark.parametrize("programs", [range(12)])
 def test_random_programs(bindings, programs):
     generate = pytest.importorskip("mytriton_testkit.fuzz.generate")

@@ -262,6 +262,47 @@ def test_comparisons(name: str) -> None:
     np.testing.assert_array_equal(got, ~COMPARED[name](x, y) & flag)
 
 
+@pytest.mark.parametrize("name", COMPARED)
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_comparisons_of_both_halves(name: str, kind: str) -> None:
+    """The first predicate is that of the lower halves, the second that of the upper ones."""
+    one = {"f16": 0x3C00, "bf16": 0x3F80}[kind]
+    nan = {"f16": 0x7E00, "bf16": 0x7FC0}[kind]
+    values = np.array([0, 0x8000, one, one | 0x8000, one + 1, nan], "u2")
+    a, b = np.repeat(values, 6), np.tile(values, 6)
+    x, y = (each.astype("u4") | (each[::-1].astype("u4") << 16) for each in (a, b))
+    wanted = COMPARED[name](value_of(a, kind), value_of(b, kind))
+    wanted &= ~(np.isnan(value_of(a, kind)) | np.isnan(value_of(b, kind)))
+    lower = instruction(f"setp.{name}.{kind}x2 %q9|%q8, %x0, %x1;", bool, x, y)
+    np.testing.assert_array_equal(lower, wanted)
+    upper = instruction(f"setp.{name}.{kind}x2 %q8|%q9, %x0, %x1;", bool, x, y)
+    np.testing.assert_array_equal(upper, wanted[::-1])
+    flag = np.arange(36) % 2 == 0
+    upper = instruction(f"setp.{name}.and.{kind}x2 %q8|%q9, %x0, %x1, %q2;", bool, x, y, flag)
+    np.testing.assert_array_equal(upper, wanted[::-1] & flag)
+
+
+@pytest.mark.parametrize("kind", ["s16x2", "u16x2"])
+@pytest.mark.parametrize("operation", ["add", "min", "max"])
+def test_both_halves_of_integers(operation: str, kind: str) -> None:
+    half = "i2" if kind == "s16x2" else "u2"
+    a, b = (ints("u4", seed=seed) for seed in (1, 2))
+    got = instruction(f"{operation}.{kind} %d, %x0, %x1;", "u4", a, b)
+    function = {"add": np.add, "min": np.minimum, "max": np.maximum}[operation]
+    np.testing.assert_array_equal(got.view(half), function(a.view(half), b.view(half)))
+
+
+@pytest.mark.parametrize("operation", ["min", "max"])
+def test_relu_of_integers(operation: str) -> None:
+    a, b = (ints("i4", seed=seed) for seed in (1, 2))
+    function = {"min": np.minimum, "max": np.maximum}[operation]
+    got = instruction(f"{operation}.relu.s32 %d, %x0, %x1;", "i4", a, b)
+    np.testing.assert_array_equal(got, np.maximum(function(a, b), 0))
+    pairs = [each.view("i2") for each in (a, b)]
+    got = instruction(f"{operation}.relu.s16x2 %d, %x0, %x1;", "u4", a.view("u4"), b.view("u4"))
+    np.testing.assert_array_equal(got.view("i2"), np.maximum(function(*pairs), 0))
+
+
 BINARY = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul.lo": lambda a, b: a * b,
     "min": min, "max": max, "and": lambda a, b: a & b, "or": lambda a, b: a | b,

@@ -213,6 +213,9 @@ def test_no_shared_race(body: str) -> None:
         ("st.global.b32 [%p0], %b;", "st of 4 bytes"),
         ("mad.wide.u32 %a1, %b, 4, %p0; st.global.b32 [%a1], 1; ld.global.b32 %r1, [%p0];", "ld"),
         ("ld.global.b32 %r1, [%p0]; mad.wide.u32 %a1, %b, 4, %p0; st.global.b32 [%a1], 1;", "st"),
+        # A barrier of one block says nothing of what others read.
+        ("ld.global.b32 %r1, [%p0]; bar.sync 0; ld.global.b32 %r1, [%p0];"
+         "mad.wide.u32 %a1, %b, 4, %p0; st.global.b32 [%a1], 1;", "st"),
         ("atom.global.add.u32 %r1, [%p0], 1; ld.global.b32 %r2, [%p0];", "ld"),
         ("red.global.add.u32 [%p0], 1; st.global.b32 [%p0], %b;", "st"),
         ("add.u32 %r1, %t, 1; rem.u32 %r1, %r1, %n; mad.wide.u32 %a1, %r1, 4, %p0;"
@@ -235,6 +238,9 @@ def test_global_races(body: str, text: str) -> None:
         # A barrier orders the threads of a block.
         "mad.wide.u32 %a1, %i, 4, %p0; st.global.b32 [%a1], %t; bar.sync 0; xor.b32 %r1, %i, 33;"
         "mad.wide.u32 %a2, %r1, 4, %p0; ld.global.b32 %r2, [%a2];",
+        # What others read before the barrier is done with.
+        "xor.b32 %r1, %i, 33; mad.wide.u32 %a1, %r1, 4, %p0; ld.global.b32 %r2, [%a1]; bar.sync 0;"
+        "mad.wide.u32 %a2, %i, 4, %p0; ld.global.b32 %r3, [%a2]; st.global.b32 [%a2], %t;",
         # The last block to arrive sums what all have written.
         "add.u32 %r1, %b, 1; mad.wide.u32 %a1, %r1, 4, %p0; setp.ne.u32 %q1, %t, 0; @%q1 ret;"
         "st.global.b32 [%a1], %b; membar.gl; atom.global.add.u32 %r2, [%p0], 1;"

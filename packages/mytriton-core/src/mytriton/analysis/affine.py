@@ -19,6 +19,7 @@ from ..ir.types import (
     I32,
     PointerType,
     ScalarType,
+    Type,
     element_of,
     is_pointer,
     scalar_of,
@@ -43,6 +44,11 @@ class BaseOf:
     value: SSAValue
 
 
+#: Operations in the scalars of a form, and bounds and conditions of a mask, at most: who reads a form
+#: walks through all of it, and one that is doubled again and again has no end.
+MOST = 128
+
+
 @dataclass(frozen=True)
 class Binary:
     """``lhs op rhs`` of scalar expressions; ``op`` is ``"+"``, ``"-"`` or ``"*"``."""
@@ -50,9 +56,24 @@ class Binary:
     op: str
     lhs: Scalar
     rhs: Scalar
+    #: Operations in it, those of a shared part as often as it stands there.
+    size: int = field(init=False, compare=False, repr=False)
+    _hash: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", 1 + size(self.lhs) + size(self.rhs))
+        object.__setattr__(self, "_hash", hash((self.op, self.lhs, self.rhs)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 Scalar = Union[int, SSAValue, Param, BaseOf, Binary]  # noqa: UP007
+
+
+def size(scalar: Scalar) -> int:
+    """Operations in a scalar expression."""
+    return scalar.size if isinstance(scalar, Binary) else 0
 
 
 def add(a: Scalar, b: Scalar) -> Scalar:
@@ -164,13 +185,27 @@ def _operation(op: SSAOp, found: Affine) -> None:
     if rule is None or not isinstance(op.result, SSAValue):
         return
     if element_of(op.result.ty) == BOOL:
-        if (mask := _mask(op, found)) is not None:
+        if (mask := _mask(op, found)) is not None and _is_short(mask):
             found.masks[op.result.id] = mask
+        return
+    if op.opcode in _ARITHMETIC and _wraps_early(op.result.ty):
         return
     form = rule(op, found)
     # A scalar that is not a pointer is its own best name.
-    if form is not None and (shape_of(op.result.ty) or is_pointer(op.result.ty)):
+    if form is None or sum(map(size, (form.base, *form.strides))) > MOST:
+        return
+    if shape_of(op.result.ty) or is_pointer(op.result.ty):
         found.linear[op.result.id] = form
+
+
+def _wraps_early(ty: Type) -> bool:
+    """Whether small numbers wrap, where plain arithmetic does not: unsigned ones do at zero."""
+    return not is_pointer(ty) and not (scalar_of(ty).is_signed() and scalar_of(ty).bits >= 32)
+
+
+def _is_short(mask: Mask) -> bool:
+    bounds = [bound for bounds in mask.bounds for bound in bounds]
+    return len(bounds) + len(mask.conditions) + sum(map(size, bounds)) <= MOST
 
 
 def _forms(op: SSAOp, found: Affine) -> tuple[Linear, Linear] | None:
@@ -259,6 +294,7 @@ def _no_form(op: SSAOp, found: Affine) -> Linear | None:
     return None
 
 
+_ARITHMETIC = frozenset({"add", "sub", "mul"})
 #: Rules that give a linear form. An operation without one gives none.
 _RULES: dict[str, Callable[[SSAOp, Affine], Linear | None]] = {
     "add": _sum(add), "addptr": _sum(add), "sub": _sum(sub), "mul": _product, "arange": _arange,

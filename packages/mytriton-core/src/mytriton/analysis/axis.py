@@ -108,7 +108,7 @@ class _State:
             self.region(loop.body)
             stable = True
             for arg, end in zip(loop.carried_args, loop.yields):
-                met = _meet(self.known[arg.id], self.of(end))
+                met = _meet(self.known[arg.id], self.of(end), arg.ty)
                 stable = stable and met == self.known[arg.id]
                 self.known[arg.id] = met
             if stable:
@@ -126,10 +126,16 @@ def _forget(info: AxisInfo) -> AxisInfo:
     return AxisInfo(info.contiguity, info.divisibility, info.constancy)
 
 
-def _meet(a: AxisInfo, b: AxisInfo) -> AxisInfo:
+def _meet(a: AxisInfo, b: AxisInfo, ty: Type) -> AxisInfo:
+    """What holds of both. Where one has longer runs, its elements inside them count, too."""
+    runs, size = tuple(map(math.gcd, a.contiguity, b.contiguity)), _itemsize(ty)
+    divisors = (
+        tuple(_at_runs(d, c, run, size) for d, c, run in zip(x.divisibility, x.contiguity, runs))
+        for x in (a, b)
+    )
     return AxisInfo(
-        tuple(map(math.gcd, a.contiguity, b.contiguity)),
-        tuple(map(math.gcd, a.divisibility, b.divisibility)),
+        runs,
+        tuple(map(math.gcd, *divisors)),
         tuple(map(math.gcd, a.constancy, b.constancy)),
         a.known if a.known == b.known else None,
     )
@@ -178,8 +184,9 @@ def _stretched(info: AxisInfo, own: tuple[int, ...], shape: tuple[int, ...]) -> 
     )
 
 
-def _itemsize(op: SSAOp) -> int:
-    element = element_of(op.results[0].ty)
+def _itemsize(ty: Type) -> int:
+    """How far apart the numbers of neighbours in a run are: addresses count bytes."""
+    element = element_of(ty)
     return element.element.itemsize if isinstance(element, PointerType) else 1
 
 
@@ -191,7 +198,7 @@ def _add(op: SSAOp, state: _State) -> AxisInfo:
         contiguity = tuple(math.gcd(ac, bk) for ac, _, _, bk in lanes)
     else:
         contiguity = tuple(max(math.gcd(ac, bk), math.gcd(ak, bc)) for ac, ak, bc, bk in lanes)
-    size = _itemsize(op)  # pointer offsets count elements, addresses count bytes
+    size = _itemsize(op.results[0].ty)  # offsets count elements, addresses count bytes
     divisibility = tuple(
         math.gcd(_at_runs(ad, ac, run, size), _at_runs(bd, bc, run, size))
         for ad, ac, bd, bc, run in zip(

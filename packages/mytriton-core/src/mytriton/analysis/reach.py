@@ -17,7 +17,7 @@ from ..ir.evaluate import elementwise, is_defined
 from ..ir.expr import Param
 from ..ir.numerics import held_dtype
 from ..ir.registry import Effect, get
-from ..ir.types import I64, ScalarType, Type, scalar_of, shape_of
+from ..ir.types import I32, I64, ScalarType, Type, scalar_of, shape_of
 from ..ir.values import (
     Constant,
     SSAForRange,
@@ -31,6 +31,7 @@ from ..ir.values import (
 from .affine import Affine, Binary, Linear, Mask, Scalar, affine
 
 Program = tuple[int, int, int]
+_LOW, _HIGH = I32.int_range()
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*"}
 
 
@@ -95,12 +96,33 @@ class Launch:
         self._known: dict[tuple[int, Program], int] = {}
 
     def touched(self, reach: Reach) -> Iterator[Touched]:
-        """The first and the last lanes of the first and the last programs."""
-        for x, y, z in product(*({0, extent - 1} for extent in self._grid)):
-            try:
+        """The first and the last lanes of the first and the last programs that have any."""
+        try:
+            ends = [{0, self._last(reach, axis)} for axis in range(3)]
+            for x, y, z in product(*ends):
                 yield from self._lanes(reach, (x, y, z))
-            except _UnknownError:
-                return
+        except _UnknownError:
+            return
+
+    def _last(self, reach: Reach, axis: int) -> int:
+        """The last program along an axis that has lanes, as far as a search finds it: those beyond
+        what is masked have none."""
+        low, high = 0, self._grid[axis] - 1
+
+        def empty(at: int) -> bool:
+            program = [0, 0, 0]
+            program[axis] = at
+            try:
+                return next(self._lanes(reach, (program[0], program[1], program[2])), None) is None
+            except _UnknownError:  # its offsets wrap, farther out than any array
+                return True
+
+        if reach.mask is None or not empty(high):
+            return high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if empty(middle) else (middle, high)
+        return low
 
     def _lanes(self, reach: Reach, program: Program) -> Iterator[Touched]:
         base = self._number(reach.form.base, program)
@@ -118,6 +140,8 @@ class Launch:
             ends.append({0, extent - 1})
         for lane in product(*ends):
             index = base + sum(s * k for s, k in zip(strides, lane, strict=True))
+            if not _LOW <= index <= _HIGH:
+                raise _UnknownError  # blocks of i32 wrap on the way there
             yield Touched(reach, index, program)
 
     def _number(self, scalar: Scalar, program: Program) -> int:

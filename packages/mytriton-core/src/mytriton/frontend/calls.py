@@ -178,7 +178,7 @@ _HINTS = {
     "int": "; convert with .to(tl.int32)",
     "float": "; convert with .to(tl.float32)",
     "bool": "; compare it with 0",
-    "len": "; x.shape[0] is its extent",
+    "len": "; of a block, x.shape[0] is its extent, of an array, pass the length as an argument",
     "pow": "; use tl.exp2 and tl.log2, or libdevice.pow",
     "round": "; use libdevice.rint",
 }

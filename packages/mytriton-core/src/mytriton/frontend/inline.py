@@ -41,6 +41,8 @@ def inline(
                 node,
             )
         seen = seen.caller
+    with tracer.at(node):
+        tracer.builder.grow()
     env = _bind(tracer, node, kernel, args, kwargs)
     inner = _tracer(tracer, node, kernel.source, env)
     before = tracer.builder.span

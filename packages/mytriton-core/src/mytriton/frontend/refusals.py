@@ -12,6 +12,16 @@ _GENERATORS = "; a kernel gives results through memory: tl.store; write a functi
 _TRY = "; errors cannot be caught in a kernel: mask what may go wrong"
 _TABLES = "; use a tuple, or tl.constexpr parameters"
 
+#: What NumPy's arrays have and pointers do not.
+OF_ARRAYS = frozenset({
+    "size", "ndim", "dim", "strides", "stride", "nbytes", "numel", "itemsize", "flat", "copy",
+    "tolist", "item", "fill", "astype", "ravel", "flatten",
+})  # fmt: skip
+NO_SHAPE = (
+    "an array is a pointer in a kernel, without length and shape; pass those that are needed as "
+    "arguments, and tl.load the elements"
+)
+
 HINTS = {
     "Break": "; give the loop the right bound, use while with a condition, or mask what is left",
     "Continue": "; put what is to be skipped under an if, or mask it",

@@ -21,13 +21,14 @@ from ..errors import (
     UnknownNameError,
 )
 from ..ir.builder import Builder
+from ..ir.types import is_pointer
 from ..language.compile_time import unwrap
 from ..language.symbolic import binary, is_literal, tensor, unary
 from . import branches, calls, loops, statements
 from .dependencies import Environment
-from .literals import SETTLED, beside, fold, known, plain, settle
+from .literals import SETTLED, beside, compute, fold, known, plain, settle
 from .merge import MISSING, Poison
-from .refusals import HINTS
+from .refusals import HINTS, NO_SHAPE, OF_ARRAYS
 from .source import KernelSource
 
 CHAINED = (
@@ -263,7 +264,8 @@ class Tracer:
         return statements.unbound(self.source.parse(), name, line)
 
     def _unknown(self, name: str) -> str:
-        close = difflib.get_close_matches(name, [*self.env, *self.environment.names()], n=1)
+        names = {*self.env, *self.environment.names()} - {name}  # it may have been deleted
+        close = difflib.get_close_matches(name, sorted(names), n=1)
         return f"name {name!r} is not defined" + (f"; did you mean {close[0]!r}?" if close else "")
 
     def visit_Tuple(self, node: ast.Tuple) -> Any:
@@ -282,6 +284,8 @@ class Tracer:
             try:
                 return unwrap(self.environment.attribute(owner, node.attr))
             except AttributeError as error:
+                if node.attr in OF_ARRAYS and isinstance(owner, tensor) and is_pointer(owner.type):
+                    raise OpRuleError(f"no attribute {node.attr!r}: {NO_SHAPE}") from None
                 close = difflib.get_close_matches(node.attr, dir(owner), n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
                 raise OpRuleError(f"{error}{hint}") from None
@@ -318,7 +322,7 @@ class Tracer:
             return binary(symbol, beside(lhs, rhs, division=symbol in "/%"), rhs)
         if lhs.__class__ in SETTLED or rhs.__class__ in SETTLED:
             return fold(meaning, lhs, rhs)
-        return meaning(lhs, rhs)
+        return compute(meaning, lhs, rhs)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         value = self.visit(node.operand)
@@ -387,7 +391,12 @@ class Tracer:
         if not isinstance(value, (tensor, tuple, list, str, dict, range)):
             self.environment.opaque = True
         with self.at(node):
-            return known(value[index])
+            try:
+                return known(value[index])
+            except IndexError:
+                if value == () and getattr(node.value, "attr", "") == "shape":
+                    raise OpRuleError(NO_SHAPE) from None
+                raise
 
     def _index(self, node: ast.expr, symbolic: bool) -> Any:
         if isinstance(node, ast.Tuple):

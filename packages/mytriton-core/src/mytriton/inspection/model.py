@@ -113,8 +113,8 @@ class Inspection:
         """One self-contained page: no network, light and dark, usable from the keyboard."""
         here = Path(__file__).parent
         page = (here / "viewer.html").read_text(encoding="utf-8")
-        # ``</`` would end the script that holds the data.
-        data = json.dumps(self.data(), separators=(",", ":")).replace("</", "<\\/")
+        # ``</script`` would end the script that holds the data, ``<!-- <script`` keep it from ending.
+        data = json.dumps(self.data(), separators=(",", ":")).replace("<", "\\u003c")
         title = html.escape(f"{self.kernel} on {self.backend}")
         return page.replace("__TITLE__", title).replace("__DATA__", data)
 

@@ -12,6 +12,9 @@ from .expr import Const, LoopResult, Node, Structured
 from .registry import Effect, get
 from .types import ScalarType, Type
 
+#: Operations and calls that one kernel may come to while it is traced.
+MOST_TRACED = 300_000
+
 _set = object.__setattr__
 _PURE = Effect.PURE
 
@@ -44,6 +47,7 @@ class Builder:
         #: Source position given to nodes that are built now.
         self.span: Span | None = None
         self._outer: Builder | None = None
+        self._traced = 0
         #: Result types of operations without attributes, by opcode and identities of the operand
         #: types (which are kept, so that no other type gets their identity).
         self._inferred: dict[Any, tuple[list[Type | None], Any]] = {}
@@ -80,11 +84,23 @@ class Builder:
         assert self.scope.parent is not None
         self.scope = self.scope.parent
 
+    def grow(self) -> None:
+        """Count what is traced: calls and unrolled loops multiply without looking large. Raises
+        ``KernelTypeError``."""
+        self._traced += 1
+        if self._traced > MOST_TRACED:
+            raise KernelTypeError(
+                f"more than {MOST_TRACED:,} operations and calls, once calls are written out and loops "
+                "unrolled; loop with range(...) over a bound that is an argument",
+                self.span,
+            )
+
     def add(self, node: Node) -> Node:
         """Type ``node``, note where it stands, and pin it when it touches memory.
 
         Raises ``KernelTypeError`` at the current source position when its type rule refuses.
         """
+        self.grow()
         opcode, attrs = node.opcode, node.attrs
         definition = get(opcode)
         types = [None if o is None else o.type for o in node.operands]

@@ -282,7 +282,7 @@ def scalar_of(ty: Type) -> ScalarType:
         return ty
     element = element_of(ty)
     if isinstance(element, PointerType):
-        raise OpRuleError(f"a number is needed here, got {ty}")
+        raise OpRuleError(f"a number is needed here, got {ty}; tl.load what it points to")
     return element
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import MytritonError, for_user
+from ..errors import for_user, users
 from ..ir.types import I32, I64, ScalarType
 from ..plugins import sources
 from ..plugins.direct import ABSENT, DirectLaunch, DirectParameter
@@ -157,7 +157,9 @@ def _resolve(kernel: JITFunction, constants: Values, options: Values) -> Callabl
                 grid = grid(BoundMeta(fixed, arguments, values, named))
             # A tuple is looked at again anyway.
             return grid if type(grid) is tuple else normalise(grid)
-        except (MytritonError, IndexError) as error:
+        except Exception as error:
+            if not users(error):
+                raise
             raise for_user(error) from error.__cause__
 
     return resolve

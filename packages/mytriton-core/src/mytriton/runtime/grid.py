@@ -14,6 +14,13 @@ MOST = 2**31 - 1
 """The largest dimension: positions in a grid are ``i32``."""
 
 
+class Arguments(dict[str, Any]):
+    """The arguments of a launch by name, for functions of the user that look them up."""
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(f"{name!r} is no argument of the kernel; known: {', '.join(self)}")
+
+
 class Meta(dict[str, Any]):
     """What a grid function receives. Equal to the dict of compile-time arguments; also answers
     every bound argument and launch option, as Triton's does."""

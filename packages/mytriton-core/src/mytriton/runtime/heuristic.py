@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import ArgumentError, MytritonError, for_user
-from .interface import KernelInterface, jitted, names_of
+from .grid import Arguments
+from .interface import KernelInterface, check_runs, jitted, names_of
 
 
 class Heuristics(KernelInterface):
@@ -32,9 +33,10 @@ class Heuristics(KernelInterface):
     def run(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compute the values in their order, each from the arguments and those before it, and
         launch."""
+        check_runs(self.fn, "heuristics", self.__name__)
         given = {**dict(zip(self.arg_names, args)), **kwargs}
         for name, value in self.values.items():
-            kwargs[name] = given[name] = value(dict(given))
+            kwargs[name] = given[name] = value(Arguments(given))
         return self.fn.run(*args, **kwargs)
 
     def __repr__(self) -> str:

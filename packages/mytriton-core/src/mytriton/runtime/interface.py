@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from ..errors import ArgumentError, MytritonError, for_user
+from ..errors import ArgumentError, for_user, users
 
 #: The backend that ``with_backend`` of a wrapper named, on its way to the kernel inside.
 EXPLICIT: ContextVar[str | None] = ContextVar("mytriton_explicit_backend", default=None)
@@ -105,6 +105,14 @@ def checks(nan: bool, bounds: bool, backend: str | None) -> str:
     return encode("nan" if nan else "bounds" if bounds else "1", backend)
 
 
+def renamed(asked: str, backend: str) -> str:
+    """What a view asks for, with another backend."""
+    from ..plugins.strict import decode, encode
+
+    mode, _ = decode(asked)
+    return backend if mode is None else encode(mode, backend)
+
+
 def backend_text(name: str | Sequence[str]) -> str:
     """One name or a list of names as one text. Raises ``ArgumentError``."""
     names = [name] if isinstance(name, str) else name
@@ -132,7 +140,9 @@ class WrappedLauncher:
                 return self.wrapper.run(*args, grid=self.grid, warmup=False, **kwargs)
             finally:
                 EXPLICIT.reset(token)
-        except (MytritonError, IndexError) as error:
+        except Exception as error:
+            if not users(error):
+                raise
             # The traceback of a user's mistake ends at the user's line, not in the compiler.
             raise for_user(error) from error.__cause__
 
@@ -148,6 +158,10 @@ class WrapperView:
 
     def __getitem__(self, grid: Any) -> WrappedLauncher:
         return WrappedLauncher(self.wrapper, grid, self.name)
+
+    def with_backend(self, name: str | Sequence[str]) -> WrapperView:
+        """The kernel on another backend; checks that were asked for stay."""
+        return WrapperView(self.wrapper, renamed(self.name, backend_text(name)))
 
     def sanitize(self, *, nan: bool = False, bounds: bool = False) -> WrapperView:
         """See ``sanitize`` of the kernel; a named backend must be able to check."""
@@ -167,6 +181,14 @@ def jitted(wrapper: Any) -> Any:
     while hasattr(wrapper, "fn") and not getattr(wrapper, "__mytriton_kernel__", False):
         wrapper = wrapper.fn
     return wrapper
+
+
+def check_runs(fn: Any, wrapper: str, name: str) -> None:
+    """What a wrapper is round can be launched. Raises ``ArgumentError``."""
+    if not hasattr(fn, "run"):
+        raise ArgumentError(
+            f"{wrapper} of {name!r} is round a plain function; put @triton.jit under @triton.{wrapper}"
+        )
 
 
 def names_of(fn: Any) -> list[str]:

@@ -8,11 +8,11 @@ import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from ..errors import ArgumentError, MytritonError, for_user
+from ..errors import ArgumentError, MytritonError, for_user, users
 from ..frontend.source import KernelSource, kernel_source
 from ..locks import ForkLock
 from .binder import Binder, make_binder
-from .interface import EXPLICIT, KernelInterface, backend_text, checks
+from .interface import EXPLICIT, KernelInterface, backend_text, checks, renamed
 from .params import KernelParam, kernel_params, parameter_names
 
 if TYPE_CHECKING:
@@ -244,7 +244,9 @@ class Launcher:
     def __call__(self, /, *args: Any, **kwargs: Any) -> LaunchResult:
         try:
             return _launch(self.kernel, self.grid, self.explicit, args, kwargs)
-        except (MytritonError, IndexError) as error:
+        except Exception as error:
+            if not users(error):
+                raise
             # The traceback of a user's mistake ends at the user's line, not in the compiler.
             raise for_user(error) from error.__cause__
 
@@ -282,6 +284,10 @@ class BackendView:
     def __getitem__(self, grid: Any) -> Callable[..., LaunchResult]:
         direct = self.kernel.direct.get(self.name)
         return Launcher(self.kernel, grid, self.name) if direct is None else direct(grid)
+
+    def with_backend(self, name: str | Sequence[str]) -> BackendView:
+        """The kernel on another backend; checks that were asked for stay."""
+        return BackendView(self.kernel, renamed(self.name, backend_text(name)))
 
     def sanitize(self, *, nan: bool = False, bounds: bool = False) -> BackendView:
         """See ``sanitize`` of the kernel; a named backend must be able to check."""
@@ -342,7 +348,12 @@ def jit(fn: Any = None, **options: Any) -> Any:
         except MytritonError as error:
             raise for_user(error) from None
 
-    return make if fn is None else make(fn)
+    if fn is None:
+        return make
+    try:
+        return make(fn)
+    except MytritonError as error:
+        raise for_user(error) from None
 
 
 _JIT_OPTIONS = frozenset({

@@ -10,6 +10,7 @@ from ..plugins.variables import closest
 from .binder import LAUNCH_OPTIONS, RARE_OPTIONS
 from .errors import TunedParameterError
 from .heuristic import Heuristics
+from .interface import check_runs
 from .tuning_config import Config
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def pruning(kernel: str, given: Any) -> Mapping[str, Any]:
 def check_configs(tuner: Autotuner) -> None:
     """Configurations set parameters and launch options, as far as that is known here. Looked at when
     a kernel is launched: a module may well have kernels with options of other compilers."""
+    check_runs(tuner.fn, "autotune", tuner.__name__)
     inner = tuner.fn
     while isinstance(inner, Heuristics):
         inner = inner.fn

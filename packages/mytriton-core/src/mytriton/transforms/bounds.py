@@ -18,6 +18,7 @@ from ..ir.types import (
     I32,
     I64,
     PointerType,
+    ScalarType,
     Type,
     is_pointer,
     scalar_of,
@@ -43,9 +44,27 @@ from .passes import CLEANUP, optimise, run_pass
 FLAG = "outside_"
 
 
+_WRAPPING = frozenset({"add", "sub", "mul"})
 #: Operations whose extremes are at the extremes of two operands, and those that only move lanes.
-_MONOTONE = frozenset({"add", "sub", "mul", "minimum", "maximum"})
+_MONOTONE = _WRAPPING | {"minimum", "maximum"}
 _MOVES = frozenset({"expand_dims", "broadcast", "trans", "full", "cast"})
+
+
+#: Operations in a row that are followed, and written again, at most.
+_DEEPEST = 64
+
+#: Scalars between which the elements of a block lie; ``None``: not easily told.
+Limits = tuple[SSAOperand, SSAOperand] | None
+
+
+def _keeps(opcode: str, source: ScalarType, target: ScalarType) -> bool:
+    """Whether an operation on integers of ``source`` gives in ``target`` what it does in ``i64``: what
+    does not is either an overflow of an offset or wraps, as unsigned and small numbers do."""
+    low, high = target.int_range()
+    if opcode in _WRAPPING:
+        return target.is_signed() and target.bits >= 32
+    least, most = source.int_range()
+    return source.is_integer() and low <= least and most <= high
 
 
 class _NotPossibleError(Exception):
@@ -246,7 +265,7 @@ class _Checker:
         made: list[SSAItem] = []
         if item.opcode == "load":
             self._kept_load(made, item, self._arrays[name], ends)
-        limits = self._limits(made, at)
+        limits = self._limits(made, at, {})
         if limits is None:
             self._raise_flag(made, at, mask, ends)
         else:
@@ -282,43 +301,55 @@ class _Checker:
         return self._emit(made, "or", below, self._emit(made, "cmp_gt", at, last))
 
     def _once_more(
-        self, made: list[SSAItem], operand: SSAOperand, known: dict[int, SSAOperand]
+        self, made: list[SSAItem], operand: SSAOperand, known: dict[int, SSAOperand], depth: int = 0
     ) -> SSAOperand:
         """A block computed again, from scalars and from what was loaded: cheaper than to keep it."""
         if not isinstance(operand, SSAValue) or not shape_of(operand.ty):
             return operand
         if operand.id not in known:
             op = self._makers.get(operand.id)
-            if op is None or op.regions or not get(op.opcode).pure:
+            if op is None or op.regions or not get(op.opcode).pure or depth == _DEEPEST:
                 return operand
-            inputs = tuple(self._once_more(made, o, known) for o in op.inputs)
+            inputs = tuple(self._once_more(made, o, known, depth + 1) for o in op.inputs)
             result = self._new(operand.ty)
             made.append(SSAOp(op.opcode, inputs, result, op.attrs, (), op.span))
             known[operand.id] = result
         return known[operand.id]
 
     def _limits(
-        self, made: list[SSAItem], operand: SSAOperand
-    ) -> tuple[SSAOperand, SSAOperand] | None:
+        self, made: list[SSAItem], operand: SSAOperand, known: dict[int, Limits], depth: int = 0
+    ) -> Limits:
         """Scalars (``i64``) between which the elements of an integer lie, if they are easily told."""
         assert operand is not None
         if not shape_of(operand.ty):
             wide = self._as(made, operand, I64)
             return wide, wide
-        op = self._makers.get(operand.id) if isinstance(operand, SSAValue) else None
-        if op is None or not scalar_of(operand.ty).is_integer():
+        if not isinstance(operand, SSAValue) or depth == _DEEPEST:
+            return None
+        if operand.id not in known:
+            known[operand.id] = self._limits_of(made, operand, known, depth + 1)
+        return known[operand.id]
+
+    def _limits_of(
+        self, made: list[SSAItem], value: SSAValue, known: dict[int, Limits], depth: int
+    ) -> Limits:
+        """``_limits`` of a block."""
+        op = self._makers.get(value.id)
+        if op is None or not scalar_of(value.ty).is_integer():
             return None
         if op.opcode == "arange":
             return Constant(op.attrs["start"], I64), Constant(op.attrs["end"] - 1, I64)
         if op.opcode not in _MONOTONE and op.opcode not in _MOVES:
             return None
-        parts = [self._limits(made, o) for o in op.inputs]
-        known = [part for part in parts if part is not None]
-        if len(known) < len(parts):
+        if not all(_keeps(op.opcode, scalar_of(o.ty), scalar_of(value.ty)) for o in op.inputs if o):
+            return None
+        found = [self._limits(made, o, known, depth) for o in op.inputs]
+        parts = [part for part in found if part is not None]
+        if len(parts) < len(found):
             return None
         if op.opcode in _MOVES:
-            return known[0]
-        (a, b), (c, d) = known
+            return parts[0]
+        (a, b), (c, d) = parts
         if op.opcode == "sub":
             return self._emit(made, "sub", a, d), self._emit(made, "sub", b, c)
         if op.opcode != "mul":

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from mytriton.plugin_api import SSAFunction
 
-from .kernel import MAX_THREADS, Emitted, emit
+from .kernel import MAX_THREADS, PLAIN_SHARED, Emitted, emit
 from .renderers import RENDERERS
 
 
@@ -28,4 +28,4 @@ def emit_blocked(
     return BlockedKernel(function, chosen, divisible_by).emit()
 
 
-__all__ = ["MAX_THREADS", "RENDERERS", "Emitted", "emit", "emit_blocked"]
+__all__ = ["MAX_THREADS", "PLAIN_SHARED", "RENDERERS", "Emitted", "emit", "emit_blocked"]

@@ -13,6 +13,7 @@ from mytriton.analysis.threads import (
     Barriers,
     Demand,
     Layout,
+    gathering_in_combine,
     operand_layout,
     structured,
     tile_of,
@@ -47,6 +48,8 @@ from .scalars import NARROW_FLOATS, convert, from_memory, literal, stored_type, 
 
 _INDENT = "    "
 MAX_THREADS = 1024
+#: Bytes of shared memory that a kernel may use without asking for them at launch.
+PLAIN_SHARED = 48 * 1024
 
 
 @dataclass(frozen=True)
@@ -393,6 +396,8 @@ def check_supported(function: SSAFunction) -> None:
             continue
         if item.opcode not in RENDERERS:
             raise UnsupportedFeature(get_op(item.opcode).feature_id, span=item.span)
+    if (inner := gathering_in_combine(function)) is not None:
+        raise UnsupportedFeature("reduce.custom", "a reduction in it", inner.span)
 
 
 def emit(function: SSAFunction) -> Emitted:

@@ -148,6 +148,14 @@ static __device__ __forceinline__ void write_pack(T* to, const Pack<T, N>& pack)
     *reinterpret_cast<typename Bits<sizeof(T) * N>::type*>(to) = pack.bits;
 }
 """,
+    "byte_at": """// NVRTC 12.9 loses the sign of what is computed with the first byte of a word it unpacks.
+template <typename T, int N>
+static __device__ __forceinline__ T byte_at(const Pack<T, N>& pack, int k) {
+    const unsigned int word = N == 2 ? *reinterpret_cast<const unsigned short*>(&pack)
+                                     : reinterpret_cast<const unsigned int*>(&pack)[k / 4];
+    return (T)__byte_perm(word, 0, 0x4440 + k % 4);
+}
+""",
 }
 
 

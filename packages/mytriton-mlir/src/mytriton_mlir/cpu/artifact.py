@@ -29,7 +29,8 @@ from .texts import Texts, code_bytes
 CALLING = (
     "int32_t entry(const void *slots, int64_t first, int64_t last) runs programs first to last - 1, "
     "counted with axis 0 of the grid fastest; slots are 8 bytes each: the arguments in order (addresses, "
-    "int64_t, double, bool in the lowest byte), then the three extents of the grid; 0 is success"
+    "int64_t for integers and for bool, 0 or 1; double for floats), then the three extents of the grid; "
+    "0 is success"
 )
 
 
@@ -211,10 +212,11 @@ class CompiledKernel:
 
 
 def _pairs(stored: Sequence[int], accessed: Sequence[int]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    found: dict[tuple[int, int], None] = {}
     for k in stored:
-        found += [(k, other) for other in accessed if other != k and (other, k) not in found]
-    return found
+        others = (other for other in accessed if other != k and (other, k) not in found)
+        found.update(((k, other), None) for other in others)
+    return list(found)
 
 
 def _slot_format(ty: mt.Type) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import mytriton.plugin_api as mt
 from mytriton.analysis.axis import AxisInfo, axis_info, value_info
+from mytriton.transforms.dce import DCE
 
 from . import memory, structured, talk, values
 from .ahead import give_hints
@@ -77,7 +78,7 @@ class Emitter(Scratch):
     def kernel(self, entry: str) -> str:
         """The module's text."""
         b = self.b
-        args = Val("%args", "!llvm.ptr", 0, b.root)
+        args = self.arguments
         for k, param in enumerate(self.function.params):
             self.params[param.name] = self._parameter(args, k, param)
         slots = len(self.function.params)
@@ -476,8 +477,14 @@ def entry_name(function: mt.SSAFunction) -> str:
     return re.sub(r"\W", "_", function.name, flags=re.ASCII)
 
 
+def prepared(function: mt.SSAFunction) -> mt.SSAFunction:
+    """The function as it is planned. What nothing needs is in it at optimisation level 0, and the plan
+    keeps nothing for it."""
+    return fuse_products(DCE().run(function))
+
+
 def emit(function: mt.SSAFunction, target: Target, assume: Assumptions | None = None) -> str:
     """The MLIR text of a kernel."""
-    function = fuse_products(function)
+    function = prepared(function)
     emitter = Emitter(function, target, assume or default_assumptions(function))
     return emitter.kernel(entry_name(function))

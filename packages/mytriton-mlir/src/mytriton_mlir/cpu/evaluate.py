@@ -66,6 +66,8 @@ class Evaluator:
         self.affine = affine
         self.makers = makers
         self.tile = Tile()
+        #: Where the arguments are: memory that is always there.
+        self.arguments = Val("%args", "!llvm.ptr", 0, b.root)
         self.params: dict[str, Val] = {}
         self.program_ids: dict[int, Val] = {}
         self.num_programs: dict[int, Val] = {}
@@ -300,33 +302,41 @@ class Evaluator:
     def parts(self, operand: mt.SSAOperand, amap: AxisMap, r: int) -> tuple[Val | None, Val, str]:
         """A pointer block without a linear form: base (``None``: offsets are addresses), offset
         of each lane, and the type the offset counts."""
-        assert operand is not None
-        kind = values.in_memory(pointee(operand))
-        form = self.affine.of(operand)
-        if form is not None and form.root is not None:
-            offset, stride = self.linear(form, amap, r)
-            moved = offset if stride == 0 else self.lanes(offset, stride)
-            if not mt.shape_of(form.root.ty):
-                return self.pointer(form.root), moved, kind
-            base, offset, counted = self.parts(form.root, amap, r)
-            return base, self._plus(offset, moved, counted, operand), counted
-        if not mt.shape_of(operand.ty):
-            return self.pointer(operand), self.b.constant(0, "i64"), kind
-        assert isinstance(operand, mt.SSAValue)
-        item = self.makers[operand.id]
-        if operand.id not in self.buffers and isinstance(item, mt.SSAOp):
-            if item.opcode == "expand_dims":
-                return self.parts(item.operands[0], dropped(amap, item.attrs["axis"]), r)
-            if item.opcode == "trans":
-                return self.parts(item.operands[0], transposed(amap, item.attrs["order"]), r)
-            if item.opcode == "addptr":
-                inner, offset_of = item.operands
-                assert inner is not None
-                at = trailing(amap, mt.shape_of(inner.ty))
-                base, offset, counted = self.parts(inner, at, r)
-                more = self._offset(offset_of, amap, r)
-                return base, self._plus(offset, more, counted, operand), counted
-        return None, self.value(operand, amap, r), "address"
+        more: list[tuple[mt.SSAOperand, Val]] = []
+        while True:
+            assert operand is not None
+            kind = values.in_memory(pointee(operand))
+            found: tuple[Val | None, Val, str] | None = None
+            item = self.makers.get(operand.id) if isinstance(operand, mt.SSAValue) else None
+            form = self.affine.of(operand)
+            if form is not None and form.root is not None:
+                offset, stride = self.linear(form, amap, r)
+                moved = offset if stride == 0 else self.lanes(offset, stride)
+                if not mt.shape_of(form.root.ty):
+                    found = self.pointer(form.root), moved, kind
+                else:
+                    more.append((operand, moved))
+                    operand = form.root
+            elif not mt.shape_of(operand.ty):
+                found = self.pointer(operand), self.b.constant(0, "i64"), kind
+            elif operand.id in self.buffers or not isinstance(item, mt.SSAOp):  # type: ignore[union-attr]
+                found = None, self.value(operand, amap, r), "address"
+            elif item.opcode == "expand_dims":
+                operand, amap = item.operands[0], dropped(amap, item.attrs["axis"])
+            elif item.opcode == "trans":
+                operand, amap = item.operands[0], transposed(amap, item.attrs["order"])
+            elif item.opcode == "addptr":
+                more.append((operand, self._offset(item.operands[1], amap, r)))
+                operand = item.operands[0]
+                assert operand is not None
+                amap = trailing(amap, mt.shape_of(operand.ty))
+            else:
+                found = None, self.value(operand, amap, r), "address"
+            if found is not None:
+                base, offset, counted = found
+                for pointer, moved in reversed(more):
+                    offset = self._plus(offset, moved, counted, pointer)
+                return base, offset, counted
 
     def _plus(self, offset: Val, more: Val, counted: str, pointer: mt.SSAOperand) -> Val:
         """An offset with elements added to it."""

@@ -275,28 +275,20 @@ class Planner:
         facts, shapes = self.facts, set()
         for arg, result in zip(loop.carried_args, loop.results):
             if not facts.carries_data(arg):
-                if self._used_outside(loop, result):
+                if self.facts.uses(result):
                     return ()
                 continue
             if mt.is_pointer(arg.ty):
                 return ()
-            if arg.id in facts.affine.linear and self._used_outside(loop, result):
+            if arg.id in facts.affine.linear and self.facts.uses(result):
                 return ()  # what follows may need its base, which a tile would keep to itself
             shapes.add(mt.shape_of(arg.ty))
             if not mt.shape_of(arg.ty):
                 # A scalar that only the loop itself uses is no obstacle.
-                if self._used_outside(loop, result):
+                if self.facts.uses(result):
                     return ()
                 shapes.discard(())
         return shapes.pop() if len(shapes) == 1 else ()
-
-    def _used_outside(self, loop: mt.SSAForRange, result: mt.SSAValue) -> bool:
-        for item in mt.walk(self.facts.function.body):
-            if any(o == result for o in item.inputs):
-                return True
-            if any(o == result for region in item.regions for o in region.yields):
-                return True
-        return False
 
     def _vectors(self, loop: mt.SSAForRange) -> int:
         bits = 0

@@ -7,7 +7,7 @@ of that kind, whose small terms are worth keeping and not they themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import mytriton.plugin_api as mt
@@ -20,6 +20,10 @@ from .tile import AxisMap, dropped, trailing, transposed
 if TYPE_CHECKING:
     from .evaluate import Evaluator
     from .facts import Facts
+
+
+#: Operations of a sum that are taken apart, at most: terms beyond are computed as they stand.
+MOST = 64
 
 
 class Sum:
@@ -43,7 +47,14 @@ class Sum:
 
 def split(e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int) -> Sum | None:
     """An integer or pointer block as a sum, for the tile at hand; ``None`` for pointers that are no
-    single base and an offset."""
+    single base and an offset, or whose sum is too long."""
+    return _split(e, operand, amap, r, iter(range(MOST)))
+
+
+def _split(
+    e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int, left: Iterator[int]
+) -> Sum | None:
+    """``split``, while something is ``left`` of what may be taken apart."""
     if operand is None:
         return None
     amap = trailing(amap, mt.shape_of(operand.ty))
@@ -55,14 +66,14 @@ def split(e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int) -> Sum | 
         if form.root is None:
             return found
         if mt.shape_of(form.root.ty):
-            return found.plus(split(e, form.root, amap, r))
+            return found.plus(_split(e, form.root, amap, r, left))
         found.base = e.pointer(form.root)
         return found
     if pointer or e.tile.axis in amap:
         item = e.makers.get(operand.id) if isinstance(operand, mt.SSAValue) else None
         known = operand.id in e.buffers  # type: ignore[union-attr]
-        if isinstance(item, mt.SSAOp) and not known:
-            inner = _split_op(e, item, amap, r)
+        if isinstance(item, mt.SSAOp) and not known and next(left, None) is not None:
+            inner = _split_op(e, item, amap, r, left)
             if inner is not None:
                 return inner
         if pointer:
@@ -72,18 +83,20 @@ def split(e: Evaluator, operand: mt.SSAOperand, amap: AxisMap, r: int) -> Sum | 
     return Sum([], lanes=[val]) if val.width else Sum([val])
 
 
-def _split_op(e: Evaluator, item: mt.SSAOp, amap: AxisMap, r: int) -> Sum | None:
+def _split_op(
+    e: Evaluator, item: mt.SSAOp, amap: AxisMap, r: int, left: Iterator[int]
+) -> Sum | None:
     if item.opcode in ("add", "addptr"):
-        first = split(e, item.operands[0], amap, r)
-        return first and first.plus(split(e, item.operands[1], amap, r))
+        first = _split(e, item.operands[0], amap, r, left)
+        return first and first.plus(_split(e, item.operands[1], amap, r, left))
     if item.opcode == "mul":
-        return _split_product(e, item, amap, r)
+        return _split_product(e, item, amap, r, left)
     if item.opcode == "expand_dims":
-        return split(e, item.operands[0], dropped(amap, item.attrs["axis"]), r)
+        return _split(e, item.operands[0], dropped(amap, item.attrs["axis"]), r, left)
     if item.opcode == "trans":
-        return split(e, item.operands[0], transposed(amap, item.attrs["order"]), r)
+        return _split(e, item.operands[0], transposed(amap, item.attrs["order"]), r, left)
     if item.opcode == "broadcast" or (item.opcode == "cast" and _widens(item)):
-        return split(e, item.operands[0], amap, r)
+        return _split(e, item.operands[0], amap, r, left)
     return None
 
 
@@ -94,12 +107,14 @@ def _widens(item: mt.SSAOp) -> bool:
     return source.is_signed() and dtype.is_signed() and dtype.bits >= source.bits >= 32
 
 
-def _split_product(e: Evaluator, item: mt.SSAOp, amap: AxisMap, r: int) -> Sum | None:
+def _split_product(
+    e: Evaluator, item: mt.SSAOp, amap: AxisMap, r: int, left: Iterator[int]
+) -> Sum | None:
     for operand, factor in (item.operands, item.operands[::-1]):
         form = e.affine.of(factor)
         if form is None or not form.uniform or form.root is not None:
             continue
-        found = split(e, operand, amap, r)
+        found = _split(e, operand, amap, r, left)
         if found is None:
             return None
         times = e.scalar(form.base)
@@ -119,19 +134,36 @@ def _moving(operand: mt.SSAOperand) -> int:
 
 
 def _sums(facts: Facts, operand: mt.SSAOperand, moving: int) -> bool:
-    if operand is None or facts.affine.of(operand) is not None or _moving(operand) < moving:
-        return True
+    pending, seen = [operand], set()
+    while pending:
+        value = pending.pop()
+        if value is None or value in seen:
+            continue
+        seen.add(value)
+        if len(seen) > MOST:
+            return False
+        if facts.affine.of(value) is not None or _moving(value) < moving:
+            continue
+        terms = _terms(facts, value)
+        if terms is None:
+            return False
+        pending += terms
+    return True
+
+
+def _terms(facts: Facts, operand: mt.SSAOperand) -> Sequence[mt.SSAOperand] | None:
+    """The operands that a block is the sum of (or the same as); ``None`` if it is no sum."""
     item = facts.makers.get(operand.id) if isinstance(operand, mt.SSAValue) else None
     if not isinstance(item, mt.SSAOp) or operand not in item.results:
-        return False
+        return None
     if item.opcode in ("add", "addptr"):
-        return all(_sums(facts, o, moving) for o in item.operands)
+        return item.operands
     if item.opcode in ("expand_dims", "broadcast", "trans") or (
         item.opcode == "cast" and _widens(item)
     ):
-        return _sums(facts, item.operands[0], moving)
+        return item.operands[:1]
     if item.opcode == "mul":
         forms = [facts.affine.of(o) for o in item.operands]
         uniform = any(f is not None and f.uniform and f.root is None for f in forms)
-        return uniform and all(_sums(facts, o, moving) for o in item.operands)
-    return False
+        return item.operands if uniform else None
+    return None

@@ -13,8 +13,7 @@ from typing import Any, SupportsIndex
 import mytriton.plugin_api as mt
 
 from .builder import LINES, Val
-from .emitter import Emitter, default_assumptions, entry_name
-from .fuse import fuse_products
+from .emitter import Emitter, default_assumptions, entry_name, prepared
 from .plan import Branch, Group, Loop, Root, Step, While
 from .target import Target
 from .tile import AxisMap
@@ -119,7 +118,7 @@ def spans_of(function: mt.SSAFunction, target: Target, text: str) -> dict[int, m
     marks = _Marks()
     token = LINES.set(marks.lines)
     try:
-        function = fuse_products(function)
+        function = prepared(function)
         tracer = _Tracer(function, target, default_assumptions(function))
         tracer.marks = marks
         marked = tracer.kernel(entry_name(function)).splitlines()

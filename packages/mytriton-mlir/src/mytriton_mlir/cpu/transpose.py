@@ -46,23 +46,27 @@ def other_axis(e: Emitter, group: Group) -> int | None:
 
 def _unit_axes(e: Emitter, operand: mt.SSAOperand, amap: AxisMap) -> set[int]:
     """Axes along which some term of a sum of addresses and offsets rises by one element."""
-    assert operand is not None
     found: set[int] = set()
-    if (form := e.affine.of(operand)) is not None:
-        found = {axis for s, axis in zip(form.strides, amap) if s == 1 and axis is not None}
-        root = form.root
-        if isinstance(root, mt.SSAValue) and mt.shape_of(root.ty) and root != operand:
-            found |= _unit_axes(e, root, trailing(amap, mt.shape_of(root.ty)))
-        return found
-    item = e.makers.get(operand.id) if isinstance(operand, mt.SSAValue) else None
-    if not isinstance(item, mt.SSAOp) or operand not in item.results:
-        return found
-    if item.opcode in ("add", "addptr", "broadcast"):
-        for term in item.operands:
-            if term is not None:
-                found |= _unit_axes(e, term, trailing(amap, mt.shape_of(term.ty)))
-    elif item.opcode == "expand_dims":
-        found |= _unit_axes(e, item.operands[0], dropped(amap, item.attrs["axis"]))
+    pending, seen = [(operand, amap)], set()
+    while pending:
+        value, at = pending.pop()
+        if value is None or (value, at) in seen:
+            continue
+        seen.add((value, at))
+        if (form := e.affine.of(value)) is not None:
+            found |= {axis for s, axis in zip(form.strides, at) if s == 1 and axis is not None}
+            root = form.root
+            if isinstance(root, mt.SSAValue) and mt.shape_of(root.ty) and root != value:
+                pending.append((root, trailing(at, mt.shape_of(root.ty))))
+            continue
+        item = e.makers.get(value.id) if isinstance(value, mt.SSAValue) else None
+        if not isinstance(item, mt.SSAOp) or value not in item.results:
+            continue
+        if item.opcode in ("add", "addptr", "broadcast"):
+            terms = [term for term in item.operands if term is not None]
+            pending += [(term, trailing(at, mt.shape_of(term.ty))) for term in terms]
+        elif item.opcode == "expand_dims":
+            pending.append((item.operands[0], dropped(at, item.attrs["axis"])))
     return found
 
 

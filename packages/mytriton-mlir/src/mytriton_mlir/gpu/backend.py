@@ -8,6 +8,7 @@ from mytriton.plugin_api import (
     Artifact,
     Availability,
     BackendInfo,
+    Decline,
     LaunchSpec,
     Source,
     SSAFunction,
@@ -32,6 +33,13 @@ def mytriton_probe() -> Availability:
     from .probe import probe
 
     return probe()
+
+
+@hookimpl
+def mytriton_claim(function: SSAFunction, launch: LaunchSpec) -> Decline | None:
+    from .limits import declined
+
+    return declined(function)
 
 
 @hookimpl

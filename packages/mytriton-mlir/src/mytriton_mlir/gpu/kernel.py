@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from mytriton.analysis.pointers import pointer_roots
 from mytriton.analysis.threads import (
-    GATHERING,
     Barriers,
     Demand,
     Layout,
+    gathering_in_combine,
     operand_layout,
     structured,
     tile_of,
@@ -357,11 +357,8 @@ def _check(function: SSAFunction) -> None:
         known = isinstance(item, SSAForRange) or item.opcode in REGIONS
         if not known and item.opcode not in LOWERINGS:
             raise UnsupportedFeature(get_op(item.opcode).feature_id, span=item.span)
-        if item.opcode == "reduce":
-            # Only some threads combine: no others may be waited for there.
-            for inner in walk(item.regions[0].body):
-                if inner.opcode in GATHERING:
-                    raise UnsupportedFeature("reduce.custom", "a reduction in it", inner.span)
+    if (inner := gathering_in_combine(function)) is not None:
+        raise UnsupportedFeature("reduce.custom", "a reduction in it", inner.span)
 
 
 def emit(function: SSAFunction) -> Emitted:

@@ -132,8 +132,10 @@ def write_reduce(k: Kernel, op: SSAOp) -> None:
     sources = [k.value(operand, natural(shape)) for operand in op.operands]
     stem = f"v{op.results[0].id}"
     types = [scalar(operand) for operand in op.operands]
+    # Types that are widened to the same one must not meet in one buffer.
+    works = [scratch_type(ty) for ty in types]
     lanes = [
-        lane_of(k, ty, source, types[:place].count(ty))
+        lane_of(k, ty, source, works[:place].count(works[place]))
         for place, (ty, source) in enumerate(zip(types, sources, strict=True))
     ]
     if size(shape) != 1:

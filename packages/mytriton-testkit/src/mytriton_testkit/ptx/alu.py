@@ -93,7 +93,9 @@ def function_of(ins: Instruction) -> Function:
         return lambda a, b, c: multiply(a, b) + c
     if type_.is_float and base in reals.REAL:
         return reals.build(ins)
-    if base in integers.INTEGER:
+    if type_.kind == "y" and base in ("add", "min", "max"):
+        return integers.packed(integers.INTEGER[base](ins), type_.name == "s16x2")
+    if type_.kind != "y" and base in integers.INTEGER:
         return integers.INTEGER[base](ins)
     raise PtxUnsupported(f"{ins.opcode} is not implemented ({ins.site})")
 
@@ -185,28 +187,56 @@ def comparison(ins: Instruction, type_: Type) -> Function:
     return compare
 
 
+def _both(ins: Instruction, name: str) -> Callable[[Array, Array], tuple[Array, Array]]:
+    """The test of a setp for the lower and the upper halves of f16x2 or bf16x2."""
+    compare = comparison(ins, TYPES[name])
+
+    def halves(bits: Array) -> tuple[Array, Array]:
+        parts = ((bits >> np.uint32(shift)).astype(np.uint16) for shift in (0, 16))
+        lower, upper = (half.view(TYPES[name].dtype) for half in parts)
+        return lower, upper
+
+    def tests(a: Array, b: Array) -> tuple[Array, Array]:
+        (low, high), (other_low, other_high) = halves(a), halves(b)
+        return compare(low, other_low), compare(high, other_high)
+
+    return tests
+
+
+def _opposites(ins: Instruction) -> Callable[[Array, Array], tuple[Array, Array]]:
+    """The test of a setp, and its opposite."""
+    compare = comparison(ins, ins.type)
+
+    def tests(a: Array, b: Array) -> tuple[Array, Array]:
+        test = compare(a, b)
+        return test, ~test
+
+    return tests
+
+
 def set_predicate(ins: Instruction, names: Names) -> Step:
-    """setp, with a second result and a predicate to combine with."""
+    """setp, with a second result and a predicate to combine with. The second result is the opposite
+    of the first, but that of the upper halves for packed types."""
     target = ins.operands[0]
     first: Operand = target.first if isinstance(target, Pair) else target
-    compare = comparison(ins, ins.type)
+    packed = ins.type.kind == "x"
+    tests = _both(ins, ins.type.name.removesuffix("x2")) if packed else _opposites(ins)
     a, b = (reader(each, ins.type, names, ins) for each in ins.operands[1:3])
     write = writer(first, PRED, ins)
     combine = next((COMBINATIONS[part] for part in ins.modifiers[1:] if part in COMBINATIONS), None)
     if combine is None and not isinstance(target, Pair):
-        return lambda f, sel: write(f, sel, compare(a(f, sel), b(f, sel)))
+        return lambda f, sel: write(f, sel, tests(a(f, sel), b(f, sel))[0])
     other = writer(target.second, PRED, ins) if isinstance(target, Pair) else None
     with_ = reader(ins.operands[3], PRED, names, ins) if combine is not None else None
 
     def step(f: Frame, sel: Selection) -> None:
-        test = compare(a(f, sel), b(f, sel))
-        opposite = ~test
+        test, second = tests(a(f, sel), b(f, sel))
         if combine is not None and with_ is not None:
             third = with_(f, sel)
-            test, opposite = combine(test, third), combine(opposite, third)
+            test, second = combine(test, third), combine(second, third)
         write(f, sel, test)
         if other is not None:
-            other(f, sel, opposite)
+            other(f, sel, second)
 
     return step
 

@@ -256,6 +256,30 @@ def sign_extend(clamp: bool, signed: bool) -> Function:
     return apply
 
 
+def not_negative(core: Function) -> Function:
+    """.relu: a negative result becomes 0."""
+
+    def apply(a: Array, b: Array) -> Array:
+        result = core(a, b)
+        return np.maximum(result, result.dtype.type(0))
+
+    return apply
+
+
+def packed(core: Function, signed: bool) -> Function:
+    """s16x2 and u16x2: the operation on both halves."""
+    kind = (SIGNED if signed else UNSIGNED)[16]
+
+    def apply(*values: Array) -> Array:
+        parts = []
+        for shift in (0, 16):
+            halves = ((each >> np.uint32(shift)).astype(np.uint16).view(kind) for each in values)
+            parts.append(core(*halves).view(np.uint16).astype(np.uint32))
+        return parts[0] | (parts[1] << np.uint32(16))
+
+    return apply
+
+
 INTEGER: dict[str, Callable[[Instruction], Function]] = {
     "div": lambda ins: divide,
     "rem": lambda ins: remainder,
@@ -283,12 +307,8 @@ INTEGER: dict[str, Callable[[Instruction], Function]] = {
     "dp2a": dot_bytes,
     "neg": lambda ins: np.negative,
     "abs": lambda ins: np.abs,
-    "min": lambda ins: np.minimum,
-    "max": lambda ins: (
-        (lambda a, b: np.maximum(np.maximum(a, b), a.dtype.type(0)))
-        if ins.has("relu")
-        else np.maximum
-    ),
+    "min": lambda ins: not_negative(np.minimum) if ins.has("relu") else np.minimum,
+    "max": lambda ins: not_negative(np.maximum) if ins.has("relu") else np.maximum,
     "add": lambda ins: saturating(np.add, ins.type) if ins.has("sat") else np.add,
     "sub": lambda ins: saturating(np.subtract, ins.type) if ins.has("sat") else np.subtract,
 }

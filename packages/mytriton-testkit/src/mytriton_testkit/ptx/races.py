@@ -150,9 +150,14 @@ class Shadow:
         before, when = record.who.take(at), record.time.take(at)
         record.who[at] = party.who
         record.time[at] = party.time
+        # Earlier accesses that may still meet a later one: not those before a barrier of their block,
+        # for which the present access stands from now on.
         still = (before != party.who) & (before != 0)
-        if not self.across:
-            still &= when > party.since
+        if still.any():
+            done = when <= party.since
+            if self.across:
+                done &= (before != MANY) & (self.groups(before) == self.groups(party.who))
+            still &= ~done
         several = (record.who.take(at) != party.who) | still
         if several.any():
             self._several(record, at, party, before, when, still, several)

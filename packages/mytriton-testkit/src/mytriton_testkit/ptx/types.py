@@ -28,7 +28,7 @@ class Type:
     """A PTX type: its name, width, and kind.
 
     Kinds: `p` predicate, `b` bits, `u`, `s`, `f` (float with a NumPy type), `h` (bf16),
-    `x` (two halves in 32 bits).
+    `x` (two 16-bit floats in 32 bits), `y` (two 16-bit integers there).
     """
 
     name: str
@@ -60,6 +60,7 @@ def _table() -> dict[str, Type]:
     types.append(Type("bf16", 16, "h", UNSIGNED[16]))
     types.append(Type("f16x2", 32, "x", UNSIGNED[32]))
     types.append(Type("bf16x2", 32, "x", UNSIGNED[32]))
+    types.extend(Type(name, 32, "y", UNSIGNED[32]) for name in ("s16x2", "u16x2"))
     types.append(Type("tf32", 32, "b", UNSIGNED[32]))
     return {kind.name: kind for kind in types}
 

@@ -35,6 +35,17 @@ REDUCTIONS = frozenset({"sum", "max", "min", "xor_sum", "argmax", "argmin", "red
 GATHERING = REDUCTIONS | {"dot"}
 
 
+def gathering_in_combine(function: SSAFunction) -> SSAItem | None:
+    """An operation of ``GATHERING`` in the function of a ``reduce``, if there is one: only some threads
+    combine, and no others may be waited for there."""
+    for item in walk(function.body):
+        if item.opcode == "reduce":
+            for inner in walk(item.regions[0].body):
+                if inner.opcode in GATHERING:
+                    return inner
+    return None
+
+
 @dataclass(frozen=True)
 class Access:
     """Memory touched since the last barrier."""

@@ -25,9 +25,10 @@ from mytriton.plugin_api import (
     operand_type,
     scalar_of,
 )
+from mytriton_cuda_info import MAX_SHARED
 
 from ..control import Move
-from ..kernel import _INDENT, Kernel, Pointer, check_supported, numbers
+from ..kernel import _INDENT, PLAIN_SHARED, Kernel, Pointer, check_supported, numbers
 from ..names import Names
 from ..prelude import Helpers
 from ..scalars import NARROW_FLOATS, convert, literal, value_type
@@ -37,10 +38,6 @@ from .reductions import buffer_of, plans
 from .tiles import SCALAR, WARP, Layout, Registers
 
 MAX_WARPS = 32
-#: Shared memory a kernel may use without asking for more at launch, and with: what every device that
-#: has the tensor-core instructions grants one thread block.
-PLAIN_SHARED = 48 * 1024
-MAX_SHARED = 99 * 1024
 _LOCALS = ("r", "s", "k", "m", "n", "e", "a", "b", "step", "other", "other_at")
 
 
@@ -106,7 +103,7 @@ class BlockedKernel(Kernel):
 
     def _shared_bytes(self) -> tuple[int, int]:
         used = sum(count * size for _, count, size in self._scratch.values())
-        return (used, 0) if used <= PLAIN_SHARED else (0, self._bytes())
+        return (used, 0) if self._bytes() <= PLAIN_SHARED else (0, self._bytes())
 
     def _bytes(self) -> int:
         """Shared memory with every buffer at a multiple of 16."""

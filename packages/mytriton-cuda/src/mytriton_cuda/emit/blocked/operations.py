@@ -159,7 +159,11 @@ def _load_vector(k: BlockedKernel, op: SSAOp, layout: Layout, width: int) -> Non
             place = k.element(pointer, layout)
         group = k.fresh("group")
         read = f"const Pack<{kind}, {width}> {group} = read_pack<{kind}, {width}>(&{place});"
-        found = from_memory(f"{group}.at[k]", ty, k.helpers)
+        element = f"{group}.at[k]"
+        if ty.itemsize == 1:
+            k.helpers.need("byte_at")
+            element = f"byte_at({group}, k)"
+        found = from_memory(element, ty, k.helpers)
         if not conditions:
             k.line(read, span)
             fill(found)

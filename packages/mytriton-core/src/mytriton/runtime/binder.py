@@ -84,7 +84,8 @@ def make_binder(function: types.FunctionType) -> Binder:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             code = function.__code__
             raise ASTFrontendError(
-                f"kernel {function.__name__!r} has a variadic parameter {parameter}",
+                f"kernel {function.__name__!r} has a variadic parameter {parameter}; name each parameter "
+                "(one may take a tuple)",
                 Span(code.co_filename, code.co_firstlineno, 1),
             )
         head = parameter.name

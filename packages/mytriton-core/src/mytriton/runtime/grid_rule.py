@@ -70,6 +70,8 @@ class _Checker:
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
                     self.visit(child)
+            if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and isinstance(node, ast.BinOp):
+                self.divisor(node.right)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             raise self.refuse("divides with /, which gives a fraction; use // or cdiv")
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
@@ -87,6 +89,14 @@ class _Checker:
             raise self.refuse(f"calls {name} with {len(args)} arguments")
         for arg in args:
             self.visit(arg)
+        if name == "cdiv":
+            self.divisor(args[1])
+
+    def divisor(self, node: ast.expr) -> None:
+        """What is divided by, where it is known already."""
+        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - {*_FUNCTIONS}
+        if names <= {*self.constants} and self.value(node) == 0:
+            raise self.refuse("divides by zero")
 
     def name(self, name: str) -> None:
         kind = self.kinds.get(name)
@@ -98,14 +108,18 @@ class _Checker:
 
     def number(self, tree: ast.expr) -> None:
         """Nothing in it waits for the launch: it must be an extent."""
+        value = self.value(tree)
+        if not 0 <= value <= MOST:
+            raise self.refuse(f"is {value}, which is no extent of a grid")
+
+    def value(self, tree: ast.expr) -> int:
+        """Of an expression without runtime arguments, which has been looked at."""
         scope = {"cdiv": lambda x, y: -(-x // y), "min": min, "max": max, **self.constants}
         code = compile(ast.Expression(tree), "<grid>", "eval")
         try:
-            value = eval(code, {"__builtins__": {}}, scope)  # checked: nothing but arithmetic
+            return int(eval(code, {"__builtins__": {}}, scope))  # nothing but integer arithmetic
         except ArithmeticError as error:
             raise self.refuse(f"cannot be computed: {error}") from None
-        if not 0 <= value <= MOST:
-            raise self.refuse(f"is {value}, which is no extent of a grid")
 
 
 def _kinds(spec: LaunchSpec) -> Mapping[str, str]:

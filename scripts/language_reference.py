@@ -172,7 +172,9 @@ def signature(value: Any) -> str:
     except (TypeError, ValueError):
         return ""
     text = re.sub(r"<PropagateNan\.(\w+): \d+>", r"tl.PropagateNan.\1", text)
-    return text.replace("'", "").replace(" -> Any", "").replace(": Any", "")
+    # Annotations are texts and print as such; defaults are shown as Python writes them.
+    text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
+    return text.replace(" -> Any", "").replace(": Any", "")
 
 
 def entry(name: str, tables: dict[str, Any]) -> tuple[list[str], list[str]]:

@@ -36,3 +36,12 @@ def test_links_between_pages_lead_somewhere():
         prose = re.sub(r"```.*?```|``.*?``|`[^`]*`", "", page.read_text(), flags=re.S)
         for target in re.findall(r"\]\(([^)#: ,]+)(?:#[^)]*)?\)", prose):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_reference_shows_defaults_as_python_writes_them():
+    """An empty text is ``''``: without its quotes the signature would end in ``msg: str = ``."""
+    page = (ROOT / "docs" / "language.md").read_text()
+    signatures = re.findall(r"^`(tl\.\w+\(.*)`$", page, re.M)
+    assert signatures
+    assert [s for s in signatures if re.search(r"= *[,)\\]", s)] == []
+    assert any("sep: str = ' ', end: str = '\\n'" in s for s in signatures)

@@ -20,12 +20,24 @@ before it computes; the result is then converted to its own element type. `OpDef
 gives the same answer in code.
 """
 
+_INTEGERS = """## Integers
+
+Integers wrap: sums, differences, products, `neg`, `abs`, `shl` and casts from integers compute modulo
+2 to the width of the type. The exceptions:
+
+- a value that flows only into pointer offsets and masks may be computed in wider signed arithmetic, so
+  that an overflow in it is undefined; the sanitizer reports it;
+- division and remainder by zero, and of `INT_MIN` by -1, give an unspecified value and never trap;
+- a cast of a float to an integer type that cannot hold it gives an unspecified value;
+- shifts by the width of the type or more are undefined.
+"""
+
 
 def operations_markdown(definitions: Iterable[OpDef] | None = None) -> str:
     """The reference of ``definitions`` (all registered operations by default) as Markdown."""
     found = list(all_ops() if definitions is None else definitions)
     core = [op for op in found if "." not in op.name]
-    parts = [_HEAD, _table(core)]
+    parts = [_HEAD, _table(core), _INTEGERS]
     parts += [_section(op) for op in core]
     return "\n".join(parts).rstrip() + "\n"
 

@@ -56,6 +56,36 @@ def test_the_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert cache_folder("acme") == tmp_path / "mytriton" / "acme"
 
 
+def test_a_folder_that_cannot_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    folder = tmp_path / "file" / "cache"
+    monkeypatch.setenv("MYTRITON_CACHE_DIR", str(folder))
+    reason = f"{folder} cannot be written: {tmp_path / 'file'} is no folder"
+    for words in (["cache", "info"], ["cache", "info", "--json"], ["info"], ["info", "--json"]):
+        assert main(words) == OK
+        assert reason in capsys.readouterr().out
+    monkeypatch.setenv("MYTRITON_CACHE_DIR", str(tmp_path / "new" / "cache"))
+    assert main(["cache", "info"]) == OK
+    assert "cannot be written" not in capsys.readouterr().out
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["", "acme"])
+def test_a_folder_without_permission_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    fill("acme", 1)
+    closed, access = root / name, os.access
+    # A superuser may write everywhere.
+    monkeypatch.setattr(os, "access", lambda path, mode: path != closed and access(path, mode))
+    assert main(["cache", "info"]) == OK
+    out = capsys.readouterr().out
+    assert f"{closed} cannot be written: no permission to write to {closed}" in out
+    assert "acme" in out.splitlines()[-1]  # what is there may be read
+
+
 def test_a_folder_that_cannot_be_made(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "file").write_text("")
     monkeypatch.setenv("MYTRITON_CACHE_DIR", str(root / "file"))

@@ -226,6 +226,17 @@ def test_doctor_of_every_backend(
     }  # fmt: skip
 
 
+def test_doctor_of_a_backend_without_a_device(
+    install: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("acme-gpu")
+    assert main(["doctor"]) == OK  # nothing is wrong with it
+    assert "lower-only" in rows_of(capsys.readouterr().out.partition("\n\n")[0])["state"]
+    assert main(["doctor", "gpu"]) == NO  # but it is not ready
+    install("acme-badprobe")
+    assert main(["doctor"]) == NO
+
+
 def test_doctor_interpreter(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "interpreter"]) == OK
     assert "backend interpreter [built in]" in capsys.readouterr().out
@@ -338,6 +349,59 @@ def test_explain_usage(
     assert captured.out == ""
 
 
+@pytest.mark.parametrize("command", ["explain", "inspect"])
+def test_a_backend_that_nobody_knows_is_wrong_usage(
+    kernels: str, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    words = [command, f"{kernels}:add", *ARGS, "--constexpr", "BLOCK=256", "--backend"]
+    assert main([*words, "interpeter"]) == USAGE
+    captured = capsys.readouterr()
+    assert "MT-B01: no backend is called 'interpeter' (asked for by --backend)" in captured.err
+    assert captured.out == ""
+    assert main([*words, "cuda"]) == NO  # it exists, and is not here
+    captured = capsys.readouterr()
+    told = captured.out + captured.err
+    assert "MT-B02: backend 'cuda' is not installed (asked for by --backend)" in told
+
+
+def test_explain_a_name_in_a_variable_that_nobody_knows(
+    kernels: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MYTRITON_BACKEND", "interpreter,cudo")
+    assert main(["explain", f"{kernels}:add", *ARGS, "--constexpr", "BLOCK=256"]) == USAGE
+    assert "no backend is called 'cudo' (asked for by MYTRITON_BACKEND)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["explain", "inspect"])
+def test_launch_options_that_a_launch_refuses(
+    kernels: str, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    words = [command, f"{kernels}:add", *ARGS, "--constexpr", "BLOCK=256"]
+    for value in ("x", "0", "-4", "1.5"):
+        assert main([*words, "--option", f"num_warps={value}"]) == USAGE
+        assert "launch option num_warps must be a positive int" in capsys.readouterr().err
+    assert main([*words, "--option", "num_warps=4", "--option", "num_stages=0"]) == OK
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("MYTRITON_SANITIZE", "zz", "MYTRITON_SANITIZE is 0, 1, nan or bounds, got 'zz'"),
+        ("MYTRITON_LOG", "zz", "MYTRITON_LOG takes selection, cache, compile, launch or all"),
+        ("MYTRITON_EMULATE", "zz", "MYTRITON_EMULATE is a switch (0 or 1), got 'zz'"),
+        ("MYTRITON_OPT_LEVEL", "2", "MYTRITON_OPT_LEVEL must be 0 or 1, got '2'"),
+    ],
+)
+def test_explain_refuses_variables_that_a_launch_refuses(
+    kernels: str, install: Any, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, text: str,
+) -> None:  # fmt: skip
+    install("acme-gpu")
+    monkeypatch.setenv(name, value)
+    assert main(["explain", f"{kernels}:add", *ARGS, "--constexpr", "BLOCK=256"]) == USAGE
+    assert text in capsys.readouterr().err
+
+
 def test_explain_a_file_that_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bad.py").write_text("1 / 0\n")
     assert main(["explain", f"{tmp_path / 'bad.py'}:k"]) == USAGE
@@ -381,9 +445,23 @@ def test_info(
         "exists": True,
         "files": 1,
         "bytes": 5,
+        "refusal": "",
     }
     assert found["variables"]["MYTRITON_BACKEND"] is None
     assert [m for m in sys.modules if m.startswith("acme_") and not m.endswith("_info")] == []
+
+
+def test_info_tells_names_that_mean_nothing(
+    install: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("acme-good", "acme-observer")
+    monkeypatch.setenv("MYTRITON_DISABLE_BACKENDS", "god,interpreter,observer,cuda")
+    assert main(["info"]) == OK
+    out = capsys.readouterr().out
+    assert "no backend or plugin is called 'god'; closest: good" in out
+    assert "the interpreter is part of mytriton-core and cannot be switched off" in out
+    assert main(["info", "--json"]) == OK
+    assert len(json.loads(capsys.readouterr().out)["idle_names"]) == 2
 
 
 # ------------------------------------------------------------------ the command itself
@@ -469,4 +547,4 @@ def test_what_is_not_described_is_asked_for_by_option(
     for command in ("inspect", "explain"):
         assert main([command, f"{file}:k", "--arg", "n=i32"]) == USAGE
         error = capsys.readouterr().err
-        assert "kernel 'k' needs 'x', 'B': add --arg x=... --constexpr B=64" in error
+        assert "kernel 'k' needs 'x', 'B': add --arg x=... --constexpr B=..." in error

@@ -79,7 +79,11 @@ def test_slow_info_is_noted(install: Any) -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "reason"),
     [
-        ("MYTRITON_DISABLE_BACKENDS", "zap,GOOD", "disabled by MYTRITON_DISABLE_BACKENDS=zap,GOOD"),
+        (
+            "MYTRITON_DISABLE_BACKENDS",
+            "cuda,GOOD",
+            "disabled by MYTRITON_DISABLE_BACKENDS=cuda,GOOD",
+        ),
         ("MYTRITON_DISABLE_BACKENDS", "*", "disabled by MYTRITON_DISABLE_BACKENDS=*"),
         ("MYTRITON_PLUGIN_AUTOLOAD", "0", "not loaded because MYTRITON_PLUGIN_AUTOLOAD=0"),
     ],

@@ -536,6 +536,10 @@ class TestCopies:
 def test_launch_options_are_positive_ints(value):
     with pytest.raises(TypeError, match="num_warps must be a positive int"):
         store_kernel[(1,)](np.zeros(1), 1.0, num_warps=value)
+    with pytest.raises(TypeError, match="num_warps must be a positive int"):
+        store_kernel.inspect("f32[1]", 1.0, num_warps=value)
+    with pytest.raises(TypeError, match="num_warps must be a positive int"):
+        store_kernel.emit(backend="interpreter", out="f32[1]", value=1.0, num_warps=value)
 
 
 def test_a_backend_is_named_by_text():

@@ -10,7 +10,7 @@ OK, NO, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 EPILOG = """\
 exit codes:
-  0    done; the answer is yes (the backends are ready, the kernel would run)
+  0    done; the answer is yes (the backend is ready, none is broken, the kernel would run)
   1    done; the answer is no
   2    wrong usage: no such file, kernel, backend or option, or a kernel that does not compile
   130  interrupted

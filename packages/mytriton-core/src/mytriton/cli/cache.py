@@ -62,6 +62,26 @@ def folders() -> dict[str, Path]:
     return found
 
 
+def refusal() -> str:
+    """Why nothing can be kept on disk, though caches are on; ``""`` when it can. Writes nothing."""
+    root = cache_root()
+    if root is None:
+        return ""
+    for folder in (root, *folders().values()):
+        if reason := _refusal(folder):
+            return f"{folder} cannot be written: {reason}; nothing new is kept"
+    return ""
+
+
+def _refusal(folder: Path) -> str:
+    place = folder.absolute()
+    while not os.path.lexists(place):  # the first write makes it
+        place = place.parent
+    if not place.is_dir():
+        return f"{place} is no folder"
+    return "" if os.access(place, os.W_OK | os.X_OK) else f"no permission to write to {place}"
+
+
 def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result, bool]]:
     """Files of a cache, what ``stat`` says, and whether they are finished. Links are not followed."""
     for place, _, names in os.walk(folder):
@@ -140,15 +160,17 @@ def _show(as_json: bool) -> int:
         import json
 
         place = str(root) if root is not None else None
-        print(
-            json.dumps({"schema": "mytriton.cache/1", "folder": place, "caches": found}, indent=2)
-        )
+        data = {"folder": place, "caches": found, "refusal": refusal()}
+        print(json.dumps({"schema": "mytriton.cache/1", **data}, indent=2))
         return OK
     if root is None:
         print(f"caches are off: {_why_off()}")
         return OK
+    if reason := refusal():
+        print(reason)
     if not found:
-        print(f"{root}: no caches")
+        if not reason:
+            print(f"{root}: no caches")
         return OK
     rows = [
         (name, str(c["entries"]), megabytes(c["bytes"]), age(c["oldest"]), age(c["newest"]))

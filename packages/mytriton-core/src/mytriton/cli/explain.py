@@ -25,16 +25,21 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     from ..errors import MytritonError
+    from ..plugins.errors import UnknownBackendError
     from ..plugins.selection import explain
+    from ..plugins.sources import naming
 
     try:
         # The answer alone goes to standard output, whatever the file and the plugins print.
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), naming("--backend"):
             kernel = load_kernel(options.kernel)
             given = arguments(options, kernel)
             report = explain(kernel, grid_of(options.grid), backend=options.backend, **given)
     except (UsageError, MytritonError, TypeError) as e:
         output.error(str(e))
+        return USAGE
+    if report.error.startswith(f"{UnknownBackendError.code}: "):  # a mistake, and no answer
+        output.error(report.error)
         return USAGE
     if options.json:
         import json

@@ -31,6 +31,7 @@ def gather() -> dict[str, Any]:
     from importlib import metadata
 
     from ..plugins.manager import MANAGER
+    from ..plugins.selection import idle_names
     from ..plugins.types import HOOK_API
     from ..plugins.variables import VARIABLES, closest, suspects
     from ..plugins.versions import core_version
@@ -51,6 +52,7 @@ def gather() -> dict[str, Any]:
         backends[record.origin] = state
     variables = {name: os.environ.get(name) for name in sorted(known)}
     unknown = {n: closest(n, known) for n in suspects() if n not in known}
+    idle = list(idle_names().values())
     scanned = MANAGER.scanned()
     return {
         "versions": versions,
@@ -64,17 +66,19 @@ def gather() -> dict[str, Any]:
         "variables": variables,
         "descriptions": known,
         "unknown_variables": unknown,
+        "idle_names": idle,
         "cache": cache_folder(),
     }
 
 
 def cache_folder() -> dict[str, Any]:
-    """Where compiled kernels are kept, and how many bytes there are."""
+    """Where compiled kernels are kept, how many bytes there are, and why no more can be written."""
     from ..runtime.disk_cache import cache_root
+    from .cache import refusal
 
     root = cache_root()
     if root is None:
-        return {"folder": "", "exists": False, "files": 0, "bytes": 0}
+        return {"folder": "", "exists": False, "files": 0, "bytes": 0, "refusal": ""}
     folder = str(root)
     files = size = 0
     for place, _, names in os.walk(folder):
@@ -84,7 +88,10 @@ def cache_folder() -> dict[str, Any]:
                 files += 1
             except OSError:
                 continue
-    return {"folder": folder, "exists": os.path.isdir(folder), "files": files, "bytes": size}
+    exists = os.path.isdir(folder)
+    return {
+        "folder": folder, "exists": exists, "files": files, "bytes": size, "refusal": refusal()
+    }  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
@@ -118,7 +125,15 @@ def run(options: argparse.Namespace) -> int:
             for name, near in found["unknown_variables"].items()
         ]
         output.facts("variables that are set and unknown", rows)
+    if found["idle_names"]:
+        rows = [("MYTRITON_DISABLE_BACKENDS", "\n".join(found["idle_names"]))]
+        output.facts("names in variables that mean nothing", rows)
     output.facts(
-        "cache", [("folder", cache["folder"] or "none: caches are off"), ("content", size)]
+        "cache",
+        [
+            ("folder", cache["folder"] or "none: caches are off"),
+            ("content", size),
+            *([("refusal", cache["refusal"])] if cache["refusal"] else []),
+        ],
     )
     return OK

@@ -7,7 +7,7 @@ import contextlib
 import sys
 from typing import Any
 
-from . import OK, USAGE, output
+from . import NO, OK, USAGE, output
 from .kernels import UsageError, add_arguments, arguments, grid_of, load_kernel
 
 
@@ -26,9 +26,11 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     from ..errors import MytritonError
+    from ..plugins.errors import MytritonBackendError, UnknownBackendError
+    from ..plugins.sources import naming
 
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), naming("--backend"):
             kernel = load_kernel(options.kernel)
             given = arguments(options, kernel)
             found = kernel.inspect(grid=grid_of(options.grid), backend=options.backend, **given)
@@ -38,7 +40,9 @@ def run(options: argparse.Namespace) -> int:
         return USAGE
     except (UsageError, MytritonError, TypeError) as e:
         output.error(str(e))
-        return USAGE
+        # Of a backend that exists and is not here the answer is no; any other name is a mistake.
+        about_backend = isinstance(e, MytritonBackendError)
+        return NO if about_backend and not isinstance(e, UnknownBackendError) else USAGE
     if options.html:
         try:
             path = found.save(options.html)

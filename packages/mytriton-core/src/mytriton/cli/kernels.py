@@ -64,6 +64,7 @@ def _is_kernel(value: object) -> bool:
 
 def arguments(options: argparse.Namespace, kernel: Any) -> dict[str, Any]:
     """Arguments, compile-time values and options by name. Raises ``UsageError``."""
+    from ..plugins.selection import check_options
     from ..runtime.argspec_text import parse_value
 
     compile_time = set(getattr(getattr(kernel, "binder", None), "constexprs", ()))
@@ -79,6 +80,7 @@ def arguments(options: argparse.Namespace, kernel: Any) -> dict[str, Any]:
                 raise UsageError(f"{name!r} is given twice")
             found[name] = parse_value(value) if is_value or name in compile_time else value
     _check_complete(kernel, found)
+    check_options(kernel, found)
     return found
 
 
@@ -92,11 +94,11 @@ def _check_complete(kernel: Any, found: dict[str, Any]) -> None:
     unknown = {*found} - {*binder.signature.parameters, *binder.options, *binder.rare}
     if absent and not unknown:  # a misspelt name is the likelier mistake, and told by binding
         options = " ".join(
-            f"--constexpr {n}=64" if n in binder.constexprs else f"--arg {n}=..." for n in absent
+            f"--constexpr {n}=..." if n in binder.constexprs else f"--arg {n}=..." for n in absent
         )
         raise UsageError(
             f"kernel {kernel.__name__!r} needs {', '.join(map(repr, absent))}: add {options} (arrays as "
-            "f32[1000], scalars as i32 or 1000)"
+            "f32[1000], scalars as i32 or 1000, compile-time values as 256, 0.5, true or a word)"
         )
 
 

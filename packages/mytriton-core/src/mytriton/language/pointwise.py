@@ -200,9 +200,10 @@ def cast(
 ) -> tensor:
     """``input`` converted to ``dtype``; also ``x.to(dtype)``.
 
-    Floats are truncated to integers, integers wrap, anything but zero is true. A narrower float is
-    rounded to nearest, ties to even (``"rtne"``), or toward zero with
-    ``fp_downcast_rounding="rtz"``. ``bitcast=True`` keeps the bits and needs types of one width.
+    Floats are truncated to integers (unspecified where the type cannot hold the result), integers
+    wrap, anything but zero is true. A narrower float is rounded to nearest, ties to even
+    (``"rtne"``), or toward zero with ``fp_downcast_rounding="rtz"``. ``bitcast=True`` keeps the bits
+    and needs types of one width.
 
     Raises for pointers, widths that differ in a bitcast, and a rounding mode where a float is not
     narrowed.

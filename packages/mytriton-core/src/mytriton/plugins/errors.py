@@ -140,7 +140,7 @@ class BackendSkippedWarning(UserWarning):
 
 
 class UnknownVariableWarning(UserWarning):
-    """A ``MYTRITON_*`` variable nobody reads."""
+    """A ``MYTRITON_*`` variable nobody reads, or a name in one that means nothing."""
 
 
 class ClaimBrokenWarning(UserWarning):

@@ -104,7 +104,7 @@ class Manager:
     def _blocked_entry(self, name: str) -> str:
         text = os.environ.get("MYTRITON_DISABLE_BACKENDS", "")
         disabled = variables.split_names(text)
-        if name in disabled or "*" in disabled:
+        if variables.normalise_name(name) in disabled or "*" in disabled:
             return f"disabled by MYTRITON_DISABLE_BACKENDS={text}"
         if not variables.flag("MYTRITON_PLUGIN_AUTOLOAD", True):
             return "not loaded because MYTRITON_PLUGIN_AUTOLOAD=0"

@@ -3,12 +3,13 @@ on the first one of each specialisation and key."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..errors import ArgumentError
 from ..ir.values import SSAFunction
-from . import messages, sources, variables
+from . import log, messages, sources, strict, variables
 from .candidates import Candidate, evaluate, evaluate_all
 from .claims import launch_features
 from .discovery import Record
@@ -91,9 +92,12 @@ def explain(
 
     ``explain(kernel, grid, *args, **kwargs)`` takes what the launch takes; arguments may also be
     descriptions (``x="f32[1000]"``). ``explain(function, launch)`` takes an ``SSAFunction`` and a
-    ``LaunchSpec``. ``backend`` stands for ``kernel.with_backend(...)``. Raises compilation errors
-    of the kernel, and none about backends.
+    ``LaunchSpec``. ``backend`` stands for ``kernel.with_backend(...)``. Raises what the launch
+    would raise about the kernel, its arguments, launch options and variables, and none about
+    backends.
     """
+    _check_variables()
+    log.wanted()
     decorator = None
     if isinstance(kernel, SSAFunction):
         function, spec = kernel, launch
@@ -103,7 +107,8 @@ def explain(
         function, spec = kernel.specialise(values)
         if isinstance(launch, tuple) and all(type(n) is int for n in launch):
             spec = replace(spec, grid=(*launch, 1, 1)[:3])
-    outcome = _decide(function, spec, backend, decorator, "", emit, frozenset())
+        check_options(kernel, spec.options)
+    outcome = _as_launched(function, spec, backend, decorator, emit)
     seen = {(c.name, c.label) for c in outcome.report.candidates}
     rest = [
         Considered(r.label, r.name, "not asked", "another one was named")
@@ -111,6 +116,45 @@ def explain(
         if (r.name, r.label) not in seen
     ]
     return replace(outcome.report, candidates=(*outcome.report.candidates, *rest))
+
+
+def check_options(kernel: Any, options: Mapping[str, Any]) -> None:
+    """Raises ``ArgumentError`` for launch options that a launch of ``kernel`` refuses."""
+    binder = getattr(kernel, "binder", None)
+    if binder is not None:
+        from ..runtime import launch
+
+        launch._check_options(kernel, tuple(map(options.get, binder.options)))
+
+
+def _as_launched(
+    function: SSAFunction, spec: LaunchSpec, explicit: str | None, decorator: str | None, emit: bool
+) -> _Outcome:
+    """What a launch selects, checks included that somebody asked for (``runtime.launch._checked``)."""
+    mode, named = strict.decode(explicit)
+    everywhere = mode is None
+    if everywhere and not emit:
+        mode = strict.variable()
+
+    def decide(spec: LaunchSpec, named: str | None) -> _Outcome:
+        return _decide(function, spec, named, decorator, "", emit, frozenset())
+
+    if mode is None:
+        return decide(spec, named)
+    if elsewhere := [a.name for a in spec.arguments if a.device_kind not in ("", "cpu")]:
+        raise ArgumentError(
+            f"kernel {function.name!r} cannot be sanitized: {', '.join(elsewhere)} lie on a device;"
+            " pass NumPy arrays or CPU tensors"
+        )
+    checked = replace(spec, options={**spec.options, strict.SANITIZE: mode})
+    if mode == "bounds" or (named and not everywhere):
+        return decide(checked, named)
+    if everywhere and sources.requested(named, decorator)[0]:
+        outcome = decide(spec, named)
+        if not outcome.report.launches:  # an error, or text: there is nothing to check
+            return outcome
+    with sources.naming("MYTRITON_SANITIZE" if everywhere else "sanitize()"):
+        return decide(checked, "interpreter")
 
 
 @dataclass
@@ -131,7 +175,9 @@ def _decide(
     exclude: frozenset[str],
 ) -> _Outcome:
     kernel = kernel or function.name
-    requested, who = sources.requested(explicit, decorator)
+    # Text alone is asked for by methods of the kernel, which have a parameter for the backend.
+    how = "backend=" if emit else "with_backend"
+    requested, who = sources.requested(explicit, decorator, how)
     report = SelectionReport(kernel, who, requested, _needs(function, launch), launch)
     chosen = error = None
     candidates: list[Candidate] = []
@@ -239,7 +285,11 @@ def _mention_better(outcome: _Outcome) -> None:
 
 
 def _check_variables() -> None:
-    """Mention ``MYTRITON_*`` variables that nobody reads, once each."""
+    """Mention ``MYTRITON_*`` variables that nobody reads, and names in one that mean nothing, once
+    each."""
+    for name, what in idle_names().items():
+        text = f"MYTRITON_DISABLE_BACKENDS: {what}. All names: mytriton info"
+        warn_once(("disabled", name), text, UnknownVariableWarning)
     found = variables.suspects()
     if not found:
         return
@@ -253,6 +303,27 @@ def _check_variables() -> None:
             hint = f"; closest: {near}" if near else ""
             text = f"nothing reads the variable {name}{hint}. All of them: mytriton info"
             warn_once(("variable", name), text, UnknownVariableWarning)
+
+
+def idle_names() -> dict[str, str]:
+    """The names in ``MYTRITON_DISABLE_BACKENDS`` that switch nothing off, and why not."""
+    given = [n for n in variables.names("MYTRITON_DISABLE_BACKENDS") if n != "*"]
+    if not given:
+        return {}
+    built_in = {r.name for r in MANAGER.records() if r.in_process}
+    installed = {r.name for r in MANAGER.records()} - built_in
+    installed |= {variables.normalise_name(e.name) for e in MANAGER.scanned().observers}
+    found = {}
+    for name in given:
+        if name in built_in:
+            found[name] = f"{name!r} is part of this program and cannot be switched off"
+            if name == "interpreter":
+                found[name] = "the interpreter is part of mytriton-core and cannot be switched off"
+        elif name not in installed and name not in KNOWN:
+            near = variables.closest(name, {*installed, *KNOWN})
+            hint = f"; closest: {near}" if near else ""
+            found[name] = f"no backend or plugin is called {name!r}{hint}"
+    return found
 
 
 def named(name: str, *, requested_by: str = "") -> LoadedBackend:

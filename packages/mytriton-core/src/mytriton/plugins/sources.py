@@ -6,10 +6,12 @@ Order: ``kernel.with_backend(...)``, ``@jit(backend=)``, ``use_backend(...)``,
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any
@@ -23,6 +25,8 @@ _Entry = tuple[Mapping[Any, Any], Hashable, Any]
 #: Selection in force in this context, and the line that put it there (not part of any key).
 _CONTEXT: ContextVar[str | None] = ContextVar("mytriton_backend", default=None)
 _PLACE: ContextVar[str] = ContextVar("mytriton_backend_place", default="")
+#: How the backend that is named for one launch was named, where it was not by ``with_backend``.
+_HOW: ContextVar[str] = ContextVar("mytriton_backend_how", default="")
 _generation = 0
 # As this file was found on sys.path, which may be relative: so are the frames' names.
 _PACKAGE = os.path.dirname(os.path.dirname((lambda: 0).__code__.co_filename)) + os.sep
@@ -115,19 +119,42 @@ def watched() -> tuple[list[_Context], list[_Entry]] | None:
     return [(_CONTEXT, _CONTEXT.get())], entries
 
 
+#: Which warnings were given already, by file: what ``__warningregistry__`` is to ``warnings.warn``.
+_REGISTRIES: dict[str, dict[Any, Any]] = {}
+
+
 class use_backend:
     """Choose the backend for the launches inside a ``with`` block.
 
     ``name`` is a backend, a list in order of preference, ``"auto"`` (as if nothing were named), or
     ``None`` (no change). Holds for this context: a new thread does not inherit it, unless it runs
-    in ``contextvars.copy_context()``. An unknown name is reported by the launch, not here.
+    in ``contextvars.copy_context()``. An unknown name is reported by the launch, not here. One that
+    goes away without having been entered chose nothing, and warns.
     """
+
+    #: The line that made this, until it is entered.
+    _unused: tuple[str, int] | None = None
 
     def __init__(self, name: str | Sequence[str] | None) -> None:
         self.name = as_text(name)
         self._tokens: list[tuple[Token[str | None], Token[str]]] = []
+        if self.name is not None:
+            frame = _user_frame()
+            self._unused = frame.f_code.co_filename, frame.f_lineno
+
+    def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # While Python ends, objects go away in any order, used or not.
+        if self._unused is None or finalizing():
+            return
+        file, line = self._unused
+        call = f"use_backend({self.name!r})"
+        text = f"{call} chose nothing: write `with {call}:` round the launches it is for"
+        warnings.warn_explicit(
+            text, RuntimeWarning, file, line, registry=_REGISTRIES.setdefault(file, {})
+        )
 
     def __enter__(self) -> use_backend:
+        self._unused = None
         inherited = self.name is None
         name = _CONTEXT.get() if inherited else self.name
         place = _PLACE.get() if inherited else f"use_backend at {user_place()}"
@@ -145,13 +172,26 @@ class use_backend:
         _PLACE.reset(place)
 
 
-def requested(explicit: str | None, decorator: str | None) -> tuple[tuple[str, ...], str]:
+@contextlib.contextmanager
+def naming(how: str) -> Iterator[None]:
+    """Inside, what names a backend for one launch is called ``how`` in messages (``"--backend"``)."""
+    token = _HOW.set(how)
+    try:
+        yield
+    finally:
+        _HOW.reset(token)
+
+
+def requested(
+    explicit: str | None, decorator: str | None, how: str = "with_backend"
+) -> tuple[tuple[str, ...], str]:
     """The names asked for, in order, and by whom; ``((), "auto")`` if by nobody.
 
-    ``"auto"`` from code ends the search; from environment and configuration it means unset.
+    ``how`` is what made ``explicit``, unless ``naming`` says. ``"auto"`` from code ends the search;
+    from environment and configuration it means unset.
     """
     for text, who in (
-        (explicit, "with_backend"),
+        (explicit, _HOW.get() or how),
         (decorator, "@jit(backend=)"),
         (_CONTEXT.get(), _PLACE.get()),
     ):
@@ -224,9 +264,14 @@ def user_level() -> int:
     return level
 
 
-def user_place() -> str:
-    """``train.py:41``: the line outside this package that is running."""
+def _user_frame() -> Any:
     frame: Any = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
+    return frame
+
+
+def user_place() -> str:
+    """``train.py:41``: the line outside this package that is running."""
+    frame = _user_frame()
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

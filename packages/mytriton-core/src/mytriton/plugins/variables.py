@@ -14,7 +14,8 @@ VARIABLES: dict[str, str] = {
     "MYTRITON_BACKEND": "backend to use, or a list in order of preference; read at each launch",
     "MYTRITON_CACHE_AUTOTUNING": "0 keeps no timings of autotuners on disk",
     "MYTRITON_CACHE_DIR": "folder of compiled kernels (`mytriton cache`); empty: keep none",
-    "MYTRITON_DISABLE_BACKENDS": "backends and plugins never to load: names, or * for all",
+    "MYTRITON_DISABLE_BACKENDS": "installed backends and plugins never to load: names, or * for all (the "
+    "interpreter, part of core, always stays)",
     "MYTRITON_DEBUG": "1 keeps the compiler's own frames in tracebacks",
     "MYTRITON_EMULATE": "1 launches GPU backends on the emulator, with host arrays",
     "MYTRITON_DUMP": "folder to write every stage of every compiled kernel to",

@@ -194,6 +194,7 @@ def describe(
 ) -> tuple[Request, LaunchSpec]:
     """What to compile, and for which launch: arguments are real ones or descriptions of some."""
     values, constants, options = bind(kernel, args, dict(kwargs))
+    _check_options(kernel, options)
     given, consts = arguments_of(kernel, values, constants)
     specs = tuple(described(name, value) for name, value in given.items())
     if callable(grid):

@@ -125,7 +125,7 @@ not_ = register(
 shl = register(
     OpDef(
         "shl", ("lhs", "rhs"), rules.bitwise("shl"), _shift(np.left_shift),
-        "Shift left. A shift by the width of the type or more is undefined.",
+        "Shift left; [integers wrap](#integers). A shift by the width of the type or more is undefined.",
         elementwise=True, symbol="<<", fold=_fold_shift, defined=_in_range,
         hazard="shift-out-of-range", exact=_exact_shl,
     )

@@ -75,7 +75,7 @@ def _fma(ev: Any, x: Any, y: Any, z: Any) -> Any:
 abs_ = register(
     OpDef(
         "abs", ("operand",), rules.same("abs"), _abs,
-        "Absolute value. Integers wrap (`abs(INT_MIN)` is `INT_MIN`).", elementwise=True,
+        "Absolute value. [Integers wrap](#integers) (`abs(INT_MIN)` is `INT_MIN`).", elementwise=True,
     )
 )  # fmt: skip
 fma = register(

@@ -194,21 +194,21 @@ def _infer_cast(types: rules.Types, attrs: rules.Attrs) -> Type:
 add = register(
     OpDef(
         "add", ("lhs", "rhs"), rules.arithmetic("add"), _add,
-        "Sum of two numbers. Integers wrap; `bool + bool` stays `bool` (exclusive or).",
+        "Sum of two numbers. [Integers wrap](#integers); `bool + bool` stays `bool` (exclusive or).",
         elementwise=True, commutative=True, symbol="+", fold=_fold_add, exact=operator.add,
     )
 )  # fmt: skip
 sub = register(
     OpDef(
         "sub", ("lhs", "rhs"), rules.arithmetic("sub"), _sub,
-        "Difference of two numbers. Integers wrap.",
+        "Difference of two numbers. [Integers wrap](#integers).",
         elementwise=True, symbol="-", fold=_fold_sub, exact=operator.sub,
     )
 )  # fmt: skip
 mul = register(
     OpDef(
         "mul", ("lhs", "rhs"), rules.arithmetic("mul"), lambda ev, a, b: a * b,
-        "Product of two numbers. Integers wrap.",
+        "Product of two numbers. [Integers wrap](#integers).",
         elementwise=True, commutative=True, symbol="*", fold=_fold_mul, exact=operator.mul,
     )
 )  # fmt: skip
@@ -216,8 +216,8 @@ div = register(
     OpDef(
         "div", ("lhs", "rhs"), rules.arithmetic("div", division=True), _divide,
         "Quotient. Floats divide as IEEE 754 says (16-bit floats in `f32`); integers truncate toward "
-        "zero as in C, and dividing by zero gives an unspecified value but never traps. The `/` "
-        "operator on two integers converts both to `f32` first.",
+        "zero as in C. An integer divided by zero, and `INT_MIN` by -1, give an unspecified value but "
+        "never trap. The `/` operator on two integers converts both to `f32` first.",
         elementwise=True, symbol="/", fold=_fold_div, speculatable=False, defined=_divisible,
         hazard="division-by-zero",
     )
@@ -227,7 +227,8 @@ rem = register(
     OpDef(
         "rem", ("lhs", "rhs"), rules.arithmetic("rem", division=True), _remainder,
         "Remainder of a division that truncates toward zero, as in C: it takes the sign of `lhs`. "
-        "16-bit floats compute in `f32`. An integer remainder by zero is unspecified but never traps.",
+        "16-bit floats compute in `f32`. An integer remainder by zero, and that of `INT_MIN` by -1, is "
+        "unspecified but never traps.",
         elementwise=True, symbol="%", speculatable=False, defined=_divisible,
         hazard="division-by-zero",
     )
@@ -242,7 +243,7 @@ and_ = register(
 neg = register(
     OpDef(
         "neg", ("operand",), rules.same("neg"), lambda ev, a: np.negative(a),
-        "Negation. Integers wrap (`-INT_MIN` is `INT_MIN`).", elementwise=True, symbol="-",
+        "Negation. [Integers wrap](#integers) (`-INT_MIN` is `INT_MIN`).", elementwise=True, symbol="-",
         exact=operator.neg,
     )
 )  # fmt: skip
@@ -278,8 +279,9 @@ select = register(
 cast = register(
     OpDef(
         "cast", ("operand",), _infer_cast, lambda ev, a: convert(a, ev.source, ev.attrs["dtype"]),
-        "Value conversion: float to int truncates, int to int wraps, to bool is `!= 0`. Integers reach "
-        "`bf16` through `f32`.",
+        "Value conversion: float to int truncates, int to int wraps, to bool is `!= 0`. A float that "
+        "truncates to a number outside the integer type (a negative one to an unsigned type, too), or "
+        "is NaN, gives an unspecified value. Integers reach `bf16` through `f32`.",
         attrs=("dtype",), elementwise=True, fold=_fold_cast, defined=_castable,
         compute=_source_type, constants="peer", hazard="cast-out-of-range",
     )

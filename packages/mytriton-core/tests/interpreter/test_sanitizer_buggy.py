@@ -205,12 +205,25 @@ def matmul_with_a_short_operand(a, b, c, M, N, K, BLOCK: tl.constexpr):
     tl.store(c + i * N + j, tl.dot(x, y), mask=(i < M) & (j < N))
 
 
+@buggy("out-of-bounds", "o", (0,), (3,), lambda: f32(4))
+def each_trip_walks_further(o):
+    for k in range(70):
+        tl.store(o + 4 + tl.program_id(0) * 100 + k, 1.0)  # BUG
+
+
 # ---------------------------------------------------------------------- races
 
 
 @buggy("conflict", "o", (1,), (8,), lambda: np.zeros(1, np.int32))
 def everybody_stores_a_number_of_its_own(o):
     tl.store(o, tl.program_id(0))  # BUG
+
+
+@buggy("conflict", "o", (1,), (4,), lambda: np.zeros(1, np.int32))
+def the_first_program_changes_its_mind(o):
+    if tl.program_id(0) == 0:
+        tl.store(o, 1)
+    tl.store(o, 3)  # BUG
 
 
 @buggy("conflict", "o", (1,), (4,), lambda: np.full(40, -1, np.int32), BLOCK=8)
@@ -339,6 +352,13 @@ def bucket_of_an_empty_table(x, o, buckets):
 def bit_beyond_the_word(o, BLOCK: tl.constexpr):
     bits = tl.arange(0, BLOCK)
     tl.store(o + bits, 1 << bits)  # BUG
+
+
+@buggy("shift-out-of-range", "o", (0,), (1,), lambda: np.zeros(64, np.int32), BLOCK=64)
+def bit_beyond_the_word_as_a_mask(o, BLOCK: tl.constexpr):
+    bits = tl.arange(0, BLOCK)
+    some = tl.where(bits == 31, 0, 1 << bits)  # BUG
+    tl.store(o + bits, 1, mask=some > 5)
 
 
 @buggy(

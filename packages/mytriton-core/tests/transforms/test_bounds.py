@@ -64,6 +64,18 @@ def wrapping(x, o, start, D: tl.constexpr):
     tl.store(o + offs, tl.load(x + offs + (tl.full((8,), start, D) - 5)))
 
 
+@triton.jit
+def overflowing(x, o, n):
+    offs = tl.arange(0, 8)
+    tl.store(o + offs, tl.load(x + (offs * 0 + n) * n))
+
+
+def test_an_overflow_raises_the_flag_however_it_is_computed():
+    # (2**31 - 1) ** 2 is 1 in 32 bits, and far away in 64.
+    assert flag_of(overflowing, (1,), f32(8), f32(8), 2**31 - 1)
+    assert not flag_of(overflowing, (1,), f32(8), f32(8), 2)
+
+
 CASTS = [
     (narrow, 100, tl.int8, False), (narrow, 200, tl.int8, True), (narrow, 200, tl.uint8, False),
     (narrow, 255, tl.uint8, False), (narrow, 65530, tl.int16, True), (narrow, -3, tl.int64, True),

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-#: Indices shown of one finding.
+#: Indices shown of one finding: those that come first when programs run one after another.
 SHOWN = 8
+#: An index, and the program that was there.
+Shown = tuple[int, int]
 
 _HEADLINES = {
-    "division-by-zero": "integer division by zero",
+    "division-by-zero": "integer division by zero, or of the least integer by -1",
     "shift-out-of-range": "shift by the width of the type or more",
     "cast-out-of-range": "cast of a float that the integer type cannot hold",
     "overflow": "signed overflow in an offset",
@@ -57,6 +59,12 @@ class Lanes:
         """The program of the first lane, counted within the chunk."""
         return int(self.flat[0]) // int(np.prod(self.shape[1:], dtype=np.int64))
 
+    def firsts(self, indices: Array) -> list[Shown]:
+        """The first ``SHOWN`` different ones of ``indices``, one for each lane."""
+        size = int(np.prod(self.shape[1:], dtype=np.int64))
+        places = np.sort(np.unique(indices, return_index=True)[1])[:SHOWN]
+        return [(int(self.flat[k]) // size, int(indices[k])) for k in places]
+
     @property
     def lane(self) -> tuple[int, ...]:
         """The first lane."""
@@ -70,26 +78,38 @@ class Findings:
         self._machine = machine
         self._kinds = kinds
         self._found: dict[Hashable, tuple[int, Finding]] = {}
+        #: Their indices.
+        self._shown: dict[Hashable, list[Shown]] = {}
         #: How NaNs came about, by slot, and in which program.
         self._born: dict[int, tuple[int, Finding]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
+    def copy(self) -> Findings:
+        """What is known now."""
+        known = Findings(self._machine, self._kinds)
+        known._found, known._born = dict(self._found), dict(self._born)
+        known._shown = dict(self._shown)
+        return known
+
     def all(self) -> list[Finding]:
         return [finding for _, finding in self._found.values()]
 
     def _key(
-        self, kind: str, step: Step, argument: str, where: Lanes, indices: tuple[int, ...] = ()
+        self, kind: str, step: Step, argument: str, where: Lanes, indices: Array | None = None
     ) -> Hashable:
         """Where to enter a finding; ``None`` when one of an earlier program is known already."""
         if self._kinds is not None and kind not in self._kinds:
             return None
         span = step.item.span
         key = kind, id(step) if span is None else span, argument
+        if indices is not None:
+            new = [(self._machine.first + row, index) for row, index in where.firsts(indices)]
+            self._shown[key] = _merged(self._shown.get(key, []), new)
         if key in self._found:
             number, known = self._found[key]
-            shown = tuple(dict.fromkeys((*known.indices, *indices)))[:SHOWN]
+            shown = tuple(index for _, index in self._shown.get(key, ()))
             known = replace(known, count=known.count + where.count, indices=shown)
             self._found[key] = number, known
             if number <= self._machine.first + where.row:
@@ -99,14 +119,14 @@ class Findings:
     def _enter(self, key: Hashable, row: int, finding: Finding) -> None:
         before = self._found[key][1].count if key in self._found else finding.count
         number = self._machine.first + row
-        self._found[key] = number, replace(finding, count=before)
+        shown = tuple(index for _, index in self._shown.get(key, ()))
+        self._found[key] = number, replace(finding, count=before, indices=shown)
 
     # ------------------------------------------------------------------ accesses
 
     def outside(self, step: Step, window: Window, indices: Array, where: Lanes) -> None:
         """An access outside its argument."""
-        shown = _shown(indices)
-        key = self._key("out-of-bounds", step, window.argument, where, shown)
+        key = self._key("out-of-bounds", step, window.argument, where, indices)
         if key is None:
             return
         program, index = self._machine.coordinates(self._machine.first + where.row), int(indices[0])
@@ -117,20 +137,21 @@ class Findings:
         mask = self._mask(step, where)
         self._enter(key, where.row, Finding(
             "out-of-bounds", text, window.argument, program, index, step.item.span, where.count,
-            shown, mask, where.lane, self._chain(step, where, mask),
+            mask=mask, lane=where.lane, chain=self._chain(step, where, mask),
         ))  # fmt: skip
 
     def conflict(
         self, step: Step, window: Window, indices: Array, conflict: Conflict, where: Lanes
     ) -> None:
         """A race."""
-        shown = _shown(indices)
-        key = self._key("conflict", step, window.argument, where, shown)
+        key = self._key("conflict", step, window.argument, where, indices)
         if key is None:
             return
         machine = self._machine
         number = machine.first + where.row
         other, index = int(conflict.others[0]), int(indices[0])
+        if where.shared and other == number + 1:
+            number += 1  # all do it, and nobody races with itself
         if other == SEVERAL:
             whom = "other programs"
         else:
@@ -140,7 +161,7 @@ class Findings:
         mask = self._mask(step, where)
         self._enter(key, where.row, Finding(
             "conflict", text, window.argument, program, index, step.item.span, where.count,
-            shown, mask, where.lane, self._chain(step, where, mask),
+            mask=mask, lane=where.lane, chain=self._chain(step, where, mask),
         ))  # fmt: skip
 
     def _mask(self, step: Step, where: Lanes) -> bool | None:
@@ -231,8 +252,12 @@ class Findings:
         self._enter(key, where.row, replace(known, message=text, count=where.count))
 
 
-def _shown(indices: Array) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(indices[: SHOWN * SHOWN].tolist()))[:SHOWN]
+def _merged(known: list[Shown], new: list[Shown]) -> list[Shown]:
+    """The first of both, in the order of the programs, each index once."""
+    found: dict[int, int] = {}
+    for program, index in sorted([*known, *new], key=lambda shown: shown[0]):
+        found.setdefault(index, program)
+    return [(program, index) for index, program in found.items()][:SHOWN]
 
 
 def _at(span: Span | None) -> str:

@@ -39,6 +39,8 @@ class _Granules:
         self.low, self.granule = low, granule
         count, counter = (high - low) // granule, program_counter(programs)
         self.writer = np.zeros(count, counter)
+        #: Where a program has stored one value after another: nobody else can have stored both.
+        self.varied = np.zeros(count, np.bool_)
         # Where nobody loads, nobody is surprised.
         self.changer = np.zeros(count if read else 0, counter)
         self.reader = np.zeros(count if read else 0, counter)
@@ -88,8 +90,12 @@ class Ledger:
             at = self._positions(where, k)
             writers = shared.writer[at]
             if writers.any():
-                foreign = _foreign(writers, programs) & different
-                yield from _conflict(foreign, writers.copy(), "overwrites what was stored by")
+                foreign = _foreign(writers, programs)
+                bad = foreign & (different | shared.varied[at])
+                yield from _conflict(bad, writers.copy(), "overwrites what was stored by")
+                again = different & (writers != 0) & ~foreign
+                if again.any():
+                    shared.varied[_flat(at)[again]] = True
             if len(shared.reader):
                 readers = shared.reader[at]
                 if readers.any():

@@ -20,7 +20,7 @@ from ..ir.registry import Effect
 from .findings import Findings, Lanes
 from .hazards import Ranges, know, slice_of, undefined_lanes
 from .machine import CHUNK_ELEMENTS, Machine
-from .memory import ConflictError, Window
+from .memory import ConflictError, Window, watch
 from .plan import Block, Plan, Step
 from .pointers import Pointer, align
 from .races import SEVERAL, Conflict, Ledger, clashes, keep_ledgers
@@ -54,13 +54,16 @@ class CheckedMachine(Machine):
         self._known = know(plan)
         self._nan = nan
         self._kinds = kinds
+        #: Whether only bounds are looked at: the launch then does what it does without strict mode.
+        self._plain = kinds is not None and kinds <= {"out-of-bounds"}
         self._begin()
 
     def _begin(self) -> None:
         self.findings = Findings(self, self._kinds)
         self.taints = Taints()
         self._ranges = Ranges()
-        self._ledgers = keep_ledgers(self.windows.values(), self.plan.access, self.total)
+        windows = self.windows.values()
+        self._ledgers = {} if self._plain else keep_ledgers(windows, self.plan.access, self.total)
         #: Slots whose values had NaNs made of numbers, and in which lanes.
         self._births: dict[int, tuple[Step, Array]] = {}
         self._trips = 0
@@ -76,7 +79,10 @@ class CheckedMachine(Machine):
     def run_grid(self) -> None:
         together = min(CHUNK_ELEMENTS // self.plan.largest, KEPT_ELEMENTS // self._known.elements)
         together = 1 if self.plan.talks else max(1, min(self.total, together))
-        saved = self._save() if together > 1 and self._known.waits else []
+        if self._plain and together > 1:
+            watch(self.windows.values(), self.plan.access, self.total)
+        waits = self._known.waits and not self._plain
+        saved = self._save() if together > 1 and waits else []
         try:
             self._run_chunks(together)
         except ConflictError:  # a program waits for one that runs with it
@@ -101,7 +107,20 @@ class CheckedMachine(Machine):
             self._trips = 0
             for ledger in self._ledgers.values():
                 ledger.forget_stores()
-            self.run_range(first, min(first + together, self.total))
+            last = min(first + together, self.total)
+            if not self._plain:
+                self.run_range(first, last)
+            elif not self._run_together(first, last):
+                for program in range(first, last):
+                    self._trips = 0
+                    self.run_range(program, program + 1)
+
+    def _run_together(self, first: int, last: int) -> bool:
+        found = self.findings.copy()
+        if super()._run_together(first, last):
+            return True
+        self.findings = found  # perhaps of values read too early
+        return False
 
     def _save(self) -> list[tuple[Window, Array]]:
         written = self.plan.access.writes
@@ -112,7 +131,7 @@ class CheckedMachine(Machine):
 
     @property
     def may_meet(self) -> bool:
-        return self.together and bool(self._ledgers)
+        return super().may_meet if self._plain else self.together and bool(self._ledgers)
 
     def count_trip(self) -> None:
         self._trips += bool(self.findings)
@@ -180,14 +199,19 @@ class CheckedMachine(Machine):
         if not step.definition.pure:
             return self._effect(step, operands)
         value = super().evaluate(step, operands)
+        if self._plain:
+            return value
+        undefined: Array | None = None
+        if id(step) in self._known.partial:
+            undefined = undefined_lanes(step, operands)
+            if undefined.any():
+                value = self._born(step.definition.hazard, step, undefined, value, operands)
         if id(step) in self._known.offsets:
             lanes = self._ranges.overflow(step, operands, value)
+            if lanes is not None and undefined is not None:  # no result that could be too large
+                lanes = lanes & ~undefined
             if lanes is not None:
                 value = self._born("overflow", step, lanes, value, operands)
-        if id(step) in self._known.partial:
-            lanes = undefined_lanes(step, operands)
-            if lanes.any():
-                value = self._born(step.definition.hazard, step, lanes, value, operands)
         if self.taints:
             self.taints.spread(super().evaluate, step, operands, value)
         if self._nan and self._combining is None and isinstance(value, np.ndarray):
@@ -207,6 +231,8 @@ class CheckedMachine(Machine):
 
     def undefined(self, step: Step) -> Array:
         value = super().undefined(step)
+        if self._plain:
+            return value
         number = self.taints.number("undefined", step)
         self.taints.mark(value, np.full(value.shape, number, np.int16))
         return value
@@ -356,6 +382,9 @@ class CheckedMachine(Machine):
         shape: tuple[int, ...],
         lanes: Array | None,
     ) -> None:
+        if self._plain:
+            super()._write(window, where, values, shape, lanes)
+            return
         ledger = self._ledger(window)
         unsigned = f"u{window.elements.itemsize}"
         stored = np.ascontiguousarray(encode(values, window.dtype))

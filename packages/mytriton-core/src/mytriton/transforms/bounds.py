@@ -114,6 +114,8 @@ class _Checker:
             for name in self._arrays
         }
         self._flag = Param(FLAG, PointerType(I32))
+        #: Whether the limits of the access in hand are those of blocks of ``i32``.
+        self._narrow = False
         #: The operation that makes each value of the check.
         self._makers: dict[int, SSAItem] = {}
         self._original = {v.id: item for item in walk(function.body) for v in item.results}
@@ -265,6 +267,7 @@ class _Checker:
         made: list[SSAItem] = []
         if item.opcode == "load":
             self._kept_load(made, item, self._arrays[name], ends)
+        self._narrow = False
         limits = self._limits(made, at, {})
         if limits is None:
             self._raise_flag(made, at, mask, ends)
@@ -276,6 +279,8 @@ class _Checker:
             again: dict[int, SSAOperand] = {}
             at, mask = (self._once_more(body, o, again) for o in (at, mask))
             self._raise_flag(body, at, mask, ends)
+            if self._narrow:
+                self._overflow(body, limits)
             regions = Region((), body), Region((), [])
             made.append(SSAOp("if", (self._emit(made, "or", low, high),), None, {}, regions))
         for op in made:
@@ -294,6 +299,15 @@ class _Checker:
         ptr = self._new(with_shape(shape_of(at.ty), base.ty))
         made.append(SSAOp("addptr", (base, at), ptr))
         made.append(SSAOp("load", (ptr, kept, item.inputs[2]), item.results[0], item.attrs))
+
+    def _overflow(self, made: list[SSAItem], limits: tuple[SSAOperand, SSAOperand]) -> None:
+        """Set the flag where blocks of ``i32`` overflow: the kernel may compute them in more bits, and
+        then reach what the check, which may not, does not see."""
+        least, most = I32.int_range()
+        low = self._emit(made, "cmp_lt", limits[0], Constant(least, I64))
+        high = self._emit(made, "cmp_gt", limits[1], Constant(most, I64))
+        flags = self._flag, Constant(1, I32), self._emit(made, "or", low, high)
+        made.append(SSAOp("store", flags))
 
     def _outside(self, made: list[SSAItem], at: SSAOperand, ends: tuple[Param, Param]) -> SSAValue:
         first, last = ends
@@ -343,6 +357,7 @@ class _Checker:
             return None
         if not all(_keeps(op.opcode, scalar_of(o.ty), scalar_of(value.ty)) for o in op.inputs if o):
             return None
+        self._narrow |= op.opcode in _WRAPPING and scalar_of(value.ty).bits == 32
         found = [self._limits(made, o, known, depth) for o in op.inputs]
         parts = [part for part in found if part is not None]
         if len(parts) < len(found):

@@ -186,11 +186,7 @@ def test_grid(module_from):
         ("tl.sigmoid(n)", "exp needs a floating-point operand, got i32"),
         ("tl.exp(p)", "exp: the operand must be a number, got ptr<f32>"),
         ("tl.exp('x')", "a number or a runtime value is needed here, got 'x'"),
-        (
-            "tl.where(p, n, n)",
-            "where: pointers cannot be selected, got ptr<f32>; select their offsets",
-        ),
-        ("tl.where(n > 0, p, p)", "where: pointers cannot be selected"),
+        ("tl.where(p, n, n)", "a number is needed here, got ptr<f32>; tl.load what it points to"),
         (
             "tl.maximum(n, n, propagate_nan=True)",
             "propagate_nan must be tl.PropagateNan.ALL or NONE",

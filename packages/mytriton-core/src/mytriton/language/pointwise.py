@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import OpRuleError
 from ..ir import expr
 from ..ir.types import BOOL, ScalarType, is_pointer, scalar_of
+from . import pointers
 from .casts import convert
 from .checks import choice, static_bool, static_int
 from .compile_time import unwrap
@@ -126,12 +127,10 @@ def where(condition: Any, x: Any, y: Any) -> tensor:
 
     The condition is a bool or an integer (where not zero is true), literal, scalar or block; the three
     broadcast, and ``x`` and ``y`` promote as in arithmetic: a Python number takes the other's type.
+    Pointers may be into different arrays where the condition is a scalar.
     """
-    for value in (condition, x, y):
-        if isinstance(value, tensor) and is_pointer(value.type):
-            raise OpRuleError(
-                f"where: pointers cannot be selected, got {value.type}; select their offsets"
-            )
+    if any(isinstance(value, tensor) and is_pointer(value.type) for value in (x, y)):
+        return pointers.where(condition, x, y)
     return build(expr.Where(as_type(condition, BOOL), *pair(x, y)))
 
 

@@ -365,7 +365,7 @@ def as_type(value: Any, ty: ScalarType) -> Node:
     if element_of(value.type) == ty:
         return value.expr
     if is_pointer(value.type):
-        raise OpRuleError(f"a number is needed here, got {value.type}")
+        raise OpRuleError(f"a number is needed here, got {value.type}; tl.load what it points to")
     return build(OpExpr("cast", (value.expr,), (("dtype", ty),))).expr
 
 

@@ -16,7 +16,7 @@ THEMES = (
     "reductions_2d", "grids", "scalars", "conversions", "order", "memory", "tiles",
     "constructors", "articles", "names", "operators", "maths", "arithmetic", "casts", "axes",
     "combines", "branches", "conditions", "whiles", "ranges", "returns", "helpers", "matrix",
-    "turned", "static", "hints", "traps",
+    "turned", "chosen", "static", "hints", "traps",
 )  # fmt: skip
 #: Distributions add cases by an entry point of this group that names a callable giving cases.
 ENTRY_POINT_GROUP = "mytriton.testkit_cases"

@@ -5,7 +5,7 @@ import pytest
 
 import mytriton as triton
 import mytriton.language as tl
-from mytriton.analysis.affine import MOST, BaseOf, Binary, affine
+from mytriton.analysis.affine import MOST, BaseOf, Binary, add, affine, mul
 from mytriton.analysis.pointers import accessed_params
 from mytriton.ir.expr import Param
 from mytriton.ir.types import I32
@@ -180,7 +180,7 @@ def doubled_kernel(x, s, T: tl.constexpr):
 def added_kernel(x, s, T: tl.constexpr):
     i, m = tl.arange(0, 16), tl.arange(0, 16) < s
     for _ in tl.static_range(T):
-        i = i + s
+        i = i + s + tl.program_id(0)
         m = m & (i < s)
     tl.store(x + i, 1.0, mask=m)
 
@@ -193,6 +193,40 @@ def test_what_is_too_long_to_walk_through_has_no_form(kernel, trips):
     assert mask is None or mask.id not in found.masks
     sizes = [form.base.size for form in found.linear.values() if isinstance(form.base, Binary)]
     assert 100 < max(sizes) <= MOST
+
+
+@triton.jit
+def stepping_kernel(x, s, T: tl.constexpr):
+    p = x + tl.arange(0, 16)
+    for _ in tl.static_range(T):
+        p += s
+    tl.store(p, 1.0)
+
+
+@pytest.mark.parametrize("trips", [2, 100, 1000])
+def test_equal_steps_are_counted(trips):
+    function, found = analysed(stepping_kernel, x, 3, T=trips)
+    base = found.of(first(function, "store").operands[0]).base
+    terms = 0
+    while isinstance(base, Binary) and base.op == "+":
+        base, terms = base.lhs, terms + 1
+    assert terms <= trips // 100 + 1
+    assert evaluated(found.of(first(function, "store").operands[0]).base, 3) == 3 * trips
+
+
+def evaluated(scalar, s):
+    """A scalar whose one parameter is ``s``."""
+    if isinstance(scalar, int):
+        return scalar
+    if not isinstance(scalar, Binary):
+        return s
+    a, b = evaluated(scalar.lhs, s), evaluated(scalar.rhs, s)
+    return {"+": a + b, "-": a - b, "*": a * b}[scalar.op]
+
+
+def test_steps_there_and_back_are_none():
+    s = SSAValue(1, I32)
+    assert add(add(4, mul(s, 3)), mul(s, -3)) == 4
 
 
 def test_equal_scalars_are_one_key():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,9 @@ import mytriton as triton
 import mytriton.language as tl
 from mytriton.errors import SanitizerError
 from mytriton_mlir.cpu.artifact import _pairs
+from mytriton_mlir.cpu.emitter import emit
+from mytriton_mlir.cpu.facts import Facts
+from mytriton_mlir.cpu.target import host
 
 
 @triton.jit
@@ -140,3 +145,47 @@ def test_many_loops_one_after_another():
 def test_pairs_of_very_many_arrays():
     found = _pairs(range(200), range(300))
     assert len(found) == len(set(map(frozenset, found))) == 200 * 199 // 2 + 200 * 100
+
+
+def long_kernel(folder, stores):
+    lines = "".join(
+        f"    a = a * 1.5 + {k}.0\n    tl.store(x + o, a)\n    b = tl.load(x + 8 + o)\n    a = a + b\n"
+        for k in range(stores)
+    )
+    path = folder / f"long_{stores}.py"
+    path.write_text(
+        "import mytriton as triton\nimport mytriton.language as tl\n@triton.jit\n"
+        f"def kernel(x, B: tl.constexpr):\n    o = tl.arange(0, B)\n    a = tl.load(x + o)\n{lines}"
+    )
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.kernel
+
+
+def test_roots_computed_from_one_another_are_walked_once(tmp_path, monkeypatch):
+    """What is looked at grows with the kernel, not with its square."""
+    looked = {}
+    for stores in (50, 200):
+        function, _ = long_kernel(tmp_path, stores).specialise({"x": "f32[64]", "B": 8})
+        count = 0
+        plain = Facts.needs
+
+        def needs(self, item, plain=plain):
+            nonlocal count
+            count += 1
+            return plain(self, item)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Facts, "needs", needs)
+            emit(function, host())
+        looked[stores] = count
+    assert looked[200] < 8 * looked[50]
+
+
+def test_a_long_chain_of_stores_is_right(tmp_path):
+    kernel, x = long_kernel(tmp_path, 30), np.linspace(0, 1, 16, dtype="f")
+    want = x.copy()
+    kernel.with_backend("interpreter")[(1,)](want, B=8)
+    kernel.with_backend("mlir-cpu")[(1,)](x, B=8)
+    np.testing.assert_allclose(x, want, rtol=1e-5)

@@ -82,7 +82,21 @@ def add(a: Scalar, b: Scalar) -> Scalar:
         return a + b
     if a == 0:
         return b
-    return a if b == 0 else Binary("+", a, b)
+    if b == 0:
+        return a
+    # A pointer that an unrolled loop moves on takes one step after the other: they are counted.
+    rest, last = (a.lhs, a.rhs) if isinstance(a, Binary) and a.op == "+" else (0, a)
+    (times, of), (more, same) = _counted(last), _counted(b)
+    if isinstance(b, int) or of != same or abs(times + more) > MOST:
+        return Binary("+", a, b)
+    return add(rest, mul(of, times + more))
+
+
+def _counted(scalar: Scalar) -> tuple[int, Scalar]:
+    """A term as so many times another."""
+    if isinstance(scalar, Binary) and scalar.op == "*" and isinstance(scalar.rhs, int):
+        return scalar.rhs, scalar.lhs
+    return 1, scalar
 
 
 def sub(a: Scalar, b: Scalar) -> Scalar:

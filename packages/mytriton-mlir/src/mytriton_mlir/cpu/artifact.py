@@ -109,7 +109,7 @@ class CompiledKernel:
         codes = "".join(_slot_format(p.ty) for p in params)
         #: Pairs of arrays of which one is written: they must be apart, or a variant is needed.
         self.pairs = _pairs(self.stored, self.accessed)
-        self.pack = struct.Struct(f"=QQQq{codes}qqq").pack
+        self.pack = struct.Struct(f"=QQQqq{codes}qqq").pack
         self.first = self._variant(self._default, source.text)
         self.workers = pool()
         contiguous = {a.name: a.contiguous for a in launch.arguments}
@@ -164,7 +164,7 @@ class CompiledKernel:
         # Anything may overlap anything: program after program, in order.
         cost = 0 if assume is not None and not assume.exact else variant.cost_address
         workers = self.workers
-        descriptor = self.pack(variant.function, workers.state, cost, total, *values, *grid)
+        descriptor = self.pack(variant.function, workers.state, cost, total, 0, *values, *grid)
         if status := workers.run(descriptor):
             workers.finish(status, descriptor)
 

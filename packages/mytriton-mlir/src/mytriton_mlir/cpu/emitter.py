@@ -22,6 +22,7 @@ from .evaluate import Buffer, pointee
 from .facts import FOLDS, Facts
 from .fold import Fold
 from .fuse import fuse_products
+from .guard import guarded
 from .nest import Nest
 from .plan import DEEP, Branch, Group, Loop, Planner, Root, Step, While
 from .product import Product
@@ -78,7 +79,7 @@ class Emitter(Scratch):
     def kernel(self, entry: str) -> str:
         """The module's text."""
         b = self.b
-        args = self.arguments
+        args = Val("%args", "!llvm.ptr", 0, b.root)
         for k, param in enumerate(self.function.params):
             self.params[param.name] = self._parameter(args, k, param)
         slots = len(self.function.params)
@@ -90,7 +91,7 @@ class Emitter(Scratch):
         for axis, size in enumerate(sizes):
             self.num_programs[axis] = b.cast("arith.trunci", size, "i32")
         self.home = body
-        self.steps(self.planner.body(self.function.body))
+        guarded(self, self.planner.body(self.function.body))
         b.pop()
         low, high = Val("%lo", "i64", 0, b.root), Val("%hi", "i64", 0, b.root)
         b.loop(b.root, iv, (low, high, b.constant(1, "i64")), [], body, [])

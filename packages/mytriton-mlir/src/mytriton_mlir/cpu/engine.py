@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import struct
+import time
 import weakref
 from importlib import import_module
 from typing import Any
@@ -19,6 +21,11 @@ from .compile import lowered
 
 #: What users are told who have no ``libLLVM``.
 NOTE = "libLLVM was not found: launches use one thread, and compiled code is not kept on disk"
+
+#: Where a descriptor has how many programs there are, and the first that is to be run.
+_TOTAL, _PROGRAMS = 24, struct.Struct("=qq")
+#: How long a piece of a launch should take, and how many times the one before it may have.
+PIECE_SECONDS, GROWTH = 0.005, 64
 
 _engines: weakref.WeakValueDictionary[str, EngineCode] = weakref.WeakValueDictionary()
 
@@ -89,16 +96,13 @@ def _with_address(text: str, entry: str, where: str) -> str:
     return f"{start}{body}{brace}{end}"
 
 
-#: Calls a kernel for all programs of a launch, given its descriptor (see ``pool.py``).
-_ALL = f"""
+#: Calls a kernel for some programs of a launch, given its descriptor (see ``pool.py``).
+_SOME = f"""
 module {{
-  func.func @mytriton_alone(%descriptor: !llvm.ptr, %unused: i64, %too: i64) -> i32 {{
-    %none = arith.constant 0 : i64
+  func.func @mytriton_alone(%descriptor: !llvm.ptr, %first: i64, %last: i64) -> i32 {{
     %kernel = llvm.load %descriptor : !llvm.ptr -> !llvm.ptr
-    %where = llvm.getelementptr %descriptor[24] : (!llvm.ptr) -> !llvm.ptr, i8
-    %total = llvm.load %where : !llvm.ptr -> i64
     %arguments = llvm.getelementptr %descriptor[{talk.ARGUMENTS}] : (!llvm.ptr) -> !llvm.ptr, i8
-    %status = llvm.call %kernel(%arguments, %none, %total) : !llvm.ptr, (!llvm.ptr, i64, i64) -> i32
+    %status = llvm.call %kernel(%arguments, %first, %last) : !llvm.ptr, (!llvm.ptr, i64, i64) -> i32
     return %status : i32
   }}
 }}
@@ -113,9 +117,24 @@ class Alone:
     state = 0
 
     def __init__(self) -> None:
-        self._code = build(_ALL, "mytriton_alone")
-        #: ``run(descriptor) -> status``.
-        self.run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(self._code.address)
+        self._code = build(_SOME, "mytriton_alone")
+        kinds = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)
+        self._some = ctypes.CFUNCTYPE(*kinds)(self._code.address)
+
+    def run(self, descriptor: bytes) -> int:
+        """Run a launch; gives its status. Handlers of signals run in between, so the first piece is
+        one program, and the others are as long as the one before allows."""
+        total, first = _PROGRAMS.unpack_from(descriptor, _TOTAL)
+        count = 1
+        while first < total:
+            last = min(first + count, total)
+            begin = time.perf_counter()
+            if status := self._some(descriptor, first, last):
+                return int(status)
+            spent = time.perf_counter() - begin
+            count = max(1, int((last - first) * min(PIECE_SECONDS / max(spent, 1e-9), GROWTH)))
+            first = last
+        return 0
 
     def finish(self, status: int, descriptor: bytes) -> None:
         """Raise what a status that is not 0 means."""

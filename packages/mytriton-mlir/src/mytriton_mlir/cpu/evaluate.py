@@ -66,8 +66,6 @@ class Evaluator:
         self.affine = affine
         self.makers = makers
         self.tile = Tile()
-        #: Where the arguments are: memory that is always there.
-        self.arguments = Val("%args", "!llvm.ptr", 0, b.root)
         self.params: dict[str, Val] = {}
         self.program_ids: dict[int, Val] = {}
         self.num_programs: dict[int, Val] = {}

@@ -67,7 +67,7 @@ def make(kernel: CompiledKernel) -> Callable[[Any, Any], None] | None:
         lines.append(f"if total > {kernel.streaming_from}: {slow}")
     packed = "".join(f"p{k}, " if k in arrays else f"a{k}, " for k in params)
     lines += [
-        f"descriptor = pack(function, workers.state, cost, total, {packed}g0, g1, g2)",
+        f"descriptor = pack(function, workers.state, cost, total, 0, {packed}g0, g1, g2)",
         "status = run(descriptor)",
         "if status: finish(status, descriptor)",
     ]

@@ -23,6 +23,7 @@ from mytriton.plugin_api import ABSENT, DirectLaunch, DirectParameter
 
 from ..llvm import once
 from . import native_ir as ir
+from . import talk
 from .pool import Pool, load_ir
 
 if TYPE_CHECKING:
@@ -70,8 +71,9 @@ class Native:
     ) -> Callable[..., Any]:  # fmt: skip
         """``plan`` as a function. ``slots``: the word of the descriptor for each parameter that is
         an argument of the kernel, ``words`` how many words it has; ``head``: words of the table that
-        the kernel knows; ``pairs``: parameters whose arrays must be apart; ``failed`` raises what a
-        status means, given that and the address of the descriptor; ``keep`` lives as long as the function."""
+        the kernel knows; ``pairs``: parameters whose arrays must be apart; ``failed`` does what is
+        left to do after a status that is not 0, given that and the address of the descriptor; ``keep``
+        lives as long as the function."""
         slow, resolve, failed = map(_function, (plan.slow, plan.resolve, failed))
         held: list[Any] = [plan, slow, resolve, failed, keep, self, self._api]
         rows: list[int] = []
@@ -242,7 +244,8 @@ def direct(kernel: CompiledKernel, plan: DirectLaunch) -> Callable[..., Any] | N
         return None
     by_name = {plan.parameters[k].name: k for k in arguments}
     order = [by_name[p.name] for p in kernel.parameters]
-    slots = {k: 4 + place for place, k in enumerate(order)}
+    words = talk.ARGUMENTS // 8
+    slots = {k: words + place for place, k in enumerate(order)}
     if any(not plan.parameters[order[k]].flags & _CONTIGUOUS for k in kernel.accessed):
         return None
     workers = kernel.workers
@@ -253,4 +256,4 @@ def direct(kernel: CompiledKernel, plan: DirectLaunch) -> Callable[..., Any] | N
         ir.MOST: kernel.streaming_from if kernel.streamed else (1 << 62),
     }  # fmt: skip
     pairs = [(order[a], order[b]) for a, b in kernel.pairs]
-    return found.function(plan, slots, 4 + len(order) + 3, head, pairs, workers.fail, kernel)
+    return found.function(plan, slots, words + len(order) + 3, head, pairs, workers.go_on, kernel)

@@ -316,7 +316,7 @@ def _run(c: _Code, table: str, api: str, descriptor: str, sizes: str) -> None:
     c.require(c.compare("sle", "i64", total, c.field("i64", table, MOST)))
     state = c.load("i64", c.field("ptr", table, STATE))
     function, cost = c.field("i64", table, FUNCTION), c.field("i64", table, COST)
-    for place, value in enumerate((function, state, cost, total)):
+    for place, value in enumerate((function, state, cost, total, "0")):
         c.do(f"store i64 {value}, ptr {c.word(descriptor, str(place))}")
     thread = c.call("ptr", c.field("ptr", api, SAVE))
     status = c.call("i32", c.field("ptr", table, RUN), f"ptr {descriptor}")
@@ -332,9 +332,15 @@ def _run(c: _Code, table: str, api: str, descriptor: str, sizes: str) -> None:
         c.do(f"store ptr {value}, ptr {c.word(values, str(place))}")
     call, failed = c.field("ptr", api, CALL), c.field("ptr", table, FAILED)
     error = c.call("ptr", call, f"ptr {failed}", f"ptr {values}", "i64 2", "ptr null")
-    for value in (*made, c.load("ptr", "%owned")):
+    for value in made:
         c.do(f"call void {c.field('ptr', api, DEC_REF)}(ptr {value})")
-    c.do(f"ret ptr {error}")
+    # It went on to the end, or raised.
+    c.require(c.compare("ne", "ptr", error, "null"), "failed")
+    c.do(f"call void {c.field('ptr', api, DEC_REF)}(ptr {error})")
+    c.do("br label %done")
+    c.label("failed")
+    c.do(f"call void {c.field('ptr', api, DEC_REF)}(ptr {c.load('ptr', '%owned')})")
+    c.do("ret ptr null")
 
 
 def source(entry: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from mytriton.plugin_api import DirectLaunch, DirectParameter
 
 from . import native_ir as ir
+from . import talk
 from .native import Native
 from .pool import Pool, pool
 
@@ -58,8 +59,11 @@ class _Trial:
             ir.FUNCTION: native.probe, ir.COST: 0, ir.STATE: workers.state_cell,
             ir.RUN: workers.run_address, ir.MOST: 100,
         }  # fmt: skip
-        slots = {k: 4 + k for k in range(6)} | {7: 10, 8: 11}
-        self.launch = native.function(plan, slots, 4 + 8 + 3, head, [(0, 2)], workers.fail, None)
+        words = talk.ARGUMENTS // 8
+        slots = {k: words + k for k in range(6)} | {7: words + 6, 8: words + 7}
+        self.launch = native.function(
+            plan, slots, words + 8 + 3, head, [(0, 2)], workers.go_on, None
+        )
 
     def slow(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
         self.slow_calls.append((grid, args, kwargs))

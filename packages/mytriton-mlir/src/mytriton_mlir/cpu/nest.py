@@ -228,6 +228,7 @@ class Nest:
             return self._close(full, (start, end, by), carried)
         middle = self._full_until(axis, low, high, step)
         carried = self._close(full, (start, middle, by), carried)
+        end = self._active_until(axis, low, high)
         masked = self._strip(axis, carried)
         return self._close(masked, (middle, end, by), carried)
 
@@ -279,6 +280,43 @@ class Nest:
         # A remainder is a single strip.
         whole = b.compare("arith.cmpi", "sge", limit, b.constant(high, "i64"))
         return b.select(whole, b.constant(high, "i64"), b.constant(low, "i64"))
+
+    def _active_until(self, axis: int, low: int, high: int) -> Val:
+        """Where the strips end that write anything: those beyond are not run at all. Masked vectors
+        whose every lane is off are slow where no memory is."""
+        b, end = self.b, self.b.constant(high, "i64")
+        stores = [r.op for r in self.group.roots if r.op is not None and r.kind == "store"]
+        masks = [mask for store in stores if isinstance(mask := store.operands[2], mt.SSAValue)]
+        if len(masks) < len(self.group.roots):
+            return end
+        limits = [self._limit(mask, axis, low, high) for mask in dict.fromkeys(masks)]
+        found = limits[0]
+        for limit in limits[1:]:
+            found = found and limit and b.binary("arith.maxsi", found, limit)
+        return found or end
+
+    def _limit(self, mask: mt.SSAValue, axis: int, low: int, high: int) -> Val | None:
+        """Where a mask ends along an axis, in the strips that the loops around stand at; ``None`` if
+        that cannot be told here, or is the same for all programs."""
+        e, b = self.e, self.b
+        form = e.affine.masks.get(mask.id)
+        if form is None:
+            return None
+        amap = trailing(self.tile.identity(), mt.shape_of(mask.ty))
+        limit, first = b.constant(high, "i64"), b.constant(low, "i64")
+        conditions = [e.value(condition) for condition in form.conditions]
+        for at, bounds in zip(amap, form.bounds):
+            for bound in map(e.scalar, bounds):
+                if at == axis:
+                    limit = b.binary("arith.minsi", limit, bound)
+                else:
+                    conditions.append(b.compare("arith.cmpi", "slt", e.position(at), bound))
+        limit = b.binary("arith.maxsi", limit, first)
+        for condition in conditions:
+            limit = b.select(condition, limit, first)
+        # A bound that is the same for all programs leaves none of them without lanes, and costs a
+        # register where the end of the strips is a constant otherwise.
+        return limit if b.root.depth < limit.level.depth <= b.level.depth else None
 
     # ------------------------------------------------------------------ the innermost body
 

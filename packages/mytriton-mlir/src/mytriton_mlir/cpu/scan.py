@@ -9,8 +9,7 @@ import mytriton.plugin_api as mt
 from .facts import CONTROL, FOLDS, is_root
 from .plan import KEEP_ABOVE, MOST_ROOTS, Branch, Group, Loop, Planner, Root, Step, While
 from .rowwise import is_rowwise
-from .tile import normal
-from .visit import visit
+from .visit import Reads
 
 
 class Scan:
@@ -31,6 +30,7 @@ class Scan:
         self.last: dict[int, int] = {}
         #: Loads (and loops inside nests) that are still to be computed.
         self.live: list[mt.SSAItem] = []
+        self.reads = Reads(planner)
         self.read_here: dict[int, mt.SSAItem] = {}
         #: Those whose lanes go elsewhere in the nest (transposed, ...).
         self.moved_here: set[int] = set()
@@ -240,7 +240,8 @@ class Scan:
         if self.open is None:
             self.open = Group(root.shape)
         self.open.roots.append(root)
-        for load, moved in self._loads(root):
+        for value, moved in self.reads.of(root):
+            load = self.facts.makers[value.id]
             self.read_here[load.results[0].id] = load
             if moved:
                 self.moved_here.add(load.results[0].id)
@@ -260,24 +261,17 @@ class Scan:
             for other in self.stored_here:
                 if self.facts.writes(other) & writes and not self.facts.same_lane(other, root.op):
                     return False
-            moved = self.moved_here | {v.results[0].id for v, far in self._loads(root) if far}
+            moved = self.moved_here | self._moved(root)
             for number, load in self.read_here.items():
                 if self.facts.reads(load) & writes:
                     if number in moved or not self.facts.same_lane(load, root.op):
                         return False
         return True
 
-    def _loads(self, root: Root) -> list[tuple[mt.SSAItem, bool]]:
-        """What a root reads, each with whether its lanes go to others of the root."""
-        found = []
-        probe = Group(root.shape, [root])
-        identity = normal(tuple(range(len(root.shape))), root.shape)
-        for value, amap in visit(self.planner, probe):
-            item = self.facts.makers.get(value.id)
-            if item is not None and value in item.results and self.facts.reads(item):
-                if isinstance(item, mt.SSAOp) or value.id in self.planner.fused:
-                    found.append((item, amap != identity))
-        return found
+    def _moved(self, root: Root) -> set[int]:
+        """Numbers of what a root reads for other lanes than its own."""
+        makers = self.facts.makers
+        return {makers[v.id].results[0].id for v, moved in self.reads.of(root) if moved}
 
     def _stays(self, load: mt.SSAItem, item: mt.SSAItem) -> bool:
         """Whether every lane of a store takes the same lane of a load, if any."""
@@ -285,7 +279,7 @@ class Scan:
         pointer = item.operands[0]
         assert pointer is not None
         root = Root("store", item.operands[1], mt.shape_of(pointer.ty), item)
-        return not any(moved for found, moved in self._loads(root) if found is load)
+        return load.results[0].id not in self._moved(root)
 
     def _close(self) -> None:
         if self.open is not None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: Status of a launch in which an assertion failed.
 FAILED = 2
 #: Bytes of a launch's descriptor before the arguments of the kernel.
-ARGUMENTS = 32
+ARGUMENTS = 40
 #: Bytes for the state that the kernel jumps back to.
 JUMP_BYTES = 512
 

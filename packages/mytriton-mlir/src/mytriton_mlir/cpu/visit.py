@@ -12,6 +12,9 @@ from .plan import KEEP_ABOVE, Group, Planner, Root, Step
 from .rowwise import is_rowwise
 from .tile import AxisMap, normal, trailing, transposed
 
+#: A value that is read, and whether its lanes go to others of the root.
+Read = tuple[mt.SSAValue, bool]
+
 
 def visit(planner: Planner, group: Group) -> Iterator[tuple[mt.SSAValue, AxisMap]]:
     """The lazy blocks a nest computes, each with how its axes run, users first. What is marked as
@@ -22,14 +25,10 @@ def visit(planner: Planner, group: Group) -> Iterator[tuple[mt.SSAValue, AxisMap
 def _seen(
     planner: Planner, group: Group, kept: Container[int]
 ) -> Iterator[tuple[mt.SSAValue, AxisMap]]:
-    facts = planner.facts
     own = normal(tuple(range(len(group.shape))), group.shape)
     pending: list[tuple[mt.SSAValue, AxisMap]] = []
     for root in group.roots:
-        if isinstance(root.operand, mt.SSAValue):
-            pending.append((root.operand, trailing(own, mt.shape_of(root.operand.ty))))
-        if root.op is not None and root.op.opcode == "store":
-            pending += _spread(facts.needs(root.op), own)
+        pending += _starts(planner, root, own)
     seen: set[tuple[int, AxisMap]] = set()
     roots = _targets(group)
     while pending:
@@ -40,14 +39,105 @@ def _seen(
         yield value, amap
         if value.id in kept and value.id not in roots:
             continue
+        pending += _computed_from(planner, value, amap, own)
+
+
+def _starts(planner: Planner, root: Root, own: AxisMap) -> list[tuple[mt.SSAValue, AxisMap]]:
+    """The values that a root itself needs."""
+    found = []
+    if isinstance(root.operand, mt.SSAValue):
+        found.append((root.operand, trailing(own, mt.shape_of(root.operand.ty))))
+    if root.op is not None and root.op.opcode == "store":
+        found += _spread(planner.facts.needs(root.op), own)
+    return found
+
+
+def _computed_from(
+    planner: Planner, value: mt.SSAValue, amap: AxisMap, own: AxisMap
+) -> list[tuple[mt.SSAValue, AxisMap]]:
+    """What a lazy value is computed from in a nest."""
+    facts = planner.facts
+    item = facts.makers.get(value.id)
+    if item is None or value not in item.results:
+        return []
+    if isinstance(item, mt.SSAForRange):
+        return _spread(facts.needs(item), own) if value.id in planner.fused else []
+    return [] if facts.is_solid(item) else operand_maps(planner, item, amap)
+
+
+class Reads:
+    """What roots read. Roots that are computed from one another share what is found: a long chain of
+    them is walked once."""
+
+    def __init__(self, planner: Planner) -> None:
+        self._planner = planner
+        self._found: dict[Any, frozenset[Read]] = {}
+        #: What was found with the help of what, and the keys of each value.
+        self._above: dict[Any, list[Any]] = {}
+        self._keys: dict[int, list[Any]] = {}
+        self._kept: set[int] = set()
+
+    def of(self, root: Root) -> frozenset[Read]:
+        """The values that are read (by loads, or loops inside the nest), each with whether its lanes
+        go to others of the root."""
+        if len(self._planner.kept) != len(self._kept):
+            self._forget(self._planner.kept - self._kept)
+        own = normal(tuple(range(len(root.shape))), root.shape)
+        found: frozenset[Read] = frozenset()
+        for value, amap in _starts(self._planner, root, own):
+            found = _union(found, self._reach(value, amap, own))
+        return found
+
+    def _forget(self, kept: set[int]) -> None:
+        """What has been kept is no longer looked into."""
+        self._kept |= kept
+        pending = [key for number in kept for key in self._keys.get(number, ())]
+        while pending:
+            key = pending.pop()
+            if self._found.pop(key, None) is not None:
+                pending += self._above.pop(key, ())
+
+    def _reach(self, value: mt.SSAValue, amap: AxisMap, own: AxisMap) -> frozenset[Read]:
+        pending = [(value, amap)]
+        while pending:
+            one, at = pending[-1]
+            key = (one.id, at, own)
+            if key in self._found:
+                pending.pop()
+                continue
+            inner = self._inner(one, at, own)
+            missing = [w for w in inner if (w[0].id, w[1], own) not in self._found]
+            if missing:
+                pending += missing
+                continue
+            found = self._itself(one, at != own)
+            for below, where in inner:
+                found = _union(found, self._found[below.id, where, own])
+                self._above.setdefault((below.id, where, own), []).append(key)
+            self._found[key] = found
+            self._keys.setdefault(one.id, []).append(key)
+            pending.pop()
+        return self._found[value.id, amap, own]
+
+    def _inner(
+        self, value: mt.SSAValue, amap: AxisMap, own: AxisMap
+    ) -> list[tuple[mt.SSAValue, AxisMap]]:
+        if not mt.shape_of(value.ty) or value.id in self._planner.kept:
+            return []
+        return _computed_from(self._planner, value, amap, own)
+
+    def _itself(self, value: mt.SSAValue, moved: bool) -> frozenset[Read]:
+        facts = self._planner.facts
         item = facts.makers.get(value.id)
-        if item is None or value not in item.results:
-            continue
-        if isinstance(item, mt.SSAForRange):
-            if value.id in planner.fused:
-                pending += _spread(facts.needs(item), own)
-        elif not facts.is_solid(item):
-            pending += operand_maps(planner, item, amap)
+        if item is None or not mt.shape_of(value.ty) or value not in item.results:
+            return frozenset()
+        inside = isinstance(item, mt.SSAOp) or value.id in self._planner.fused
+        return frozenset({(value, moved)}) if inside and facts.reads(item) else frozenset()
+
+
+def _union(a: frozenset[Read], b: frozenset[Read]) -> frozenset[Read]:
+    """Both, without a copy where one is all."""
+    return a if b <= a else b if a <= b else a | b
 
 
 def operand_maps(

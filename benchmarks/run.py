@@ -130,17 +130,23 @@ def machine(load: float) -> dict[str, object]:
         with suppress(PackageNotFoundError):
             names[peer] = version("mytriton-mlir" if peer == "mytriton" else peer)
     return {
-        "processor": _processor(), "processors": os.cpu_count(), "load": round(load, 1),
+        "processor": _cpuinfo("model name") or platform.processor() or platform.machine(),
+        "instructions": _instructions(), "processors": os.cpu_count(), "load": round(load, 1),
         "python": platform.python_version(), "date": time.strftime("%Y-%m-%d"), "versions": names,
     }  # fmt: skip
 
 
-def _processor() -> str:
+def _instructions() -> str:
+    flags = _cpuinfo("flags").split()
+    return "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else ""
+
+
+def _cpuinfo(key: str) -> str:
     with suppress(OSError), open("/proc/cpuinfo") as file:
         for line in file:
-            if line.startswith("model name"):
+            if line.startswith(key):
                 return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    return ""
 
 
 def main() -> None:

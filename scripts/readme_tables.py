@@ -79,10 +79,8 @@ def speed() -> str:
             cells += [_ms(own), f"{_ms(best)} {NAMES[other]}", f"{best / own:.2f}x"]
         lines.append(f"| {case} | {' | '.join(cells)} |")
     peers = ", ".join(f"{NAMES[p]} {v}" for p, v in machine["versions"].items() if p in NAMES)
-    lines += [
-        "",
-        f"{machine['processor']}, {machine['processors']} processors, {machine['date']}; {peers}.",
-    ]
+    what = ", ".join(filter(None, (machine["processor"], machine.get("instructions"))))
+    lines += ["", f"{what}, {machine['processors']} processors, {machine['date']}; {peers}."]
     return "\n".join(lines)
 
 

@@ -307,13 +307,17 @@ def chain(length):
 
 def test_optimising_is_linear():
     def seconds(length):
-        function = chain(length)
-        start = time.process_time()
-        optimise(function)
-        return time.process_time() - start
+        found = []
+        for _ in range(3):  # other processes disturb one, or two
+            function = chain(length)
+            start = time.process_time()
+            optimise(function)
+            found.append(time.process_time() - start)
+        return min(found)
 
     seconds(200)
-    assert seconds(16_000) < 40 * max(seconds(1000), 0.005)
+    # Sixteen times the length; quadratic would be 256.
+    assert seconds(16_000) < 64 * max(seconds(1000), 0.005)
 
 
 def test_large_integers():

@@ -301,9 +301,12 @@ def test_5000_operations_parse_in_linear_time():
         return "\n".join(["kernel f(v: f32) {", "%0 = neg v : f32", *lines, "}"])
 
     def seconds(count):
-        start = time.process_time()
-        parse(text(count))
-        return time.process_time() - start
+        found = []
+        for _ in range(3):  # other processes disturb one, or two
+            start = time.process_time()
+            parse(text(count))
+            found.append(time.process_time() - start)
+        return min(found)
 
     seconds(100)
     assert seconds(8000) < 30 * max(seconds(1000), 0.005)

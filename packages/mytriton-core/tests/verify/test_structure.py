@@ -292,13 +292,16 @@ def chain(length):
 
 def test_verification_is_linear():
     def seconds(length):
-        function = chain(length)
-        start = time.process_time()
-        verify(function)
-        return time.process_time() - start
+        function, found = chain(length), []
+        for _ in range(3):  # other processes disturb one, or two
+            start = time.process_time()
+            verify(function)
+            found.append(time.process_time() - start)
+        return min(found)
 
     seconds(100)
-    assert seconds(20_000) < 40 * max(seconds(1000), 0.002)
+    # Twenty times the length; quadratic would be 400.
+    assert seconds(20_000) < 80 * max(seconds(1000), 0.002)
 
 
 def test_bounds_of_wide_loops():

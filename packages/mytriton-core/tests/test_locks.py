@@ -55,3 +55,43 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent():
         [sys.executable, "-W", "ignore", "-c", CHILD], capture_output=True, text=True, timeout=60
     )
     assert (done.stdout, done.stderr) == ("7\n", "")
+
+
+WAITS = """
+import os, sys, threading, time
+from mytriton.locks import BUSY
+
+BUSY.PATIENCE = float(sys.argv[1])
+inside, through = threading.Event(), []
+
+def work():
+    with BUSY, BUSY:
+        inside.set()
+        time.sleep(0.5)
+        through.append(1)
+
+thread = threading.Thread(target=work)
+thread.start()
+inside.wait()
+with BUSY:  # the thread that forks may be busy itself
+    child = os.fork()
+    if child == 0:
+        with BUSY:
+            os._exit(10 + len(through))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+thread.join()
+child = os.fork()
+if child == 0:
+    os._exit(len(BUSY._inside))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize(("patience", "through"), [("60", 11), ("0.01", 10)])
+def test_a_fork_waits_for_busy_threads_but_not_for_ever(patience, through):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", WAITS, patience],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == (f"{through}\n0\n", "")

@@ -228,3 +228,46 @@ def test_workers_come_and_go_while_others_launch(threads):
     for other in others:
         other.join()
     assert not wrong
+
+
+FORKS_MEANWHILE = """
+import os, threading
+import numpy as np
+import pool_kernels
+
+x = np.ones(1000, np.float32)
+
+def compiling():
+    for size in range(2, 12):
+        pool_kernels.double[(1,)](x, np.empty_like(x), 100, BLOCK=size)
+
+thread = threading.Thread(target=compiling)
+thread.start()
+children = []
+while thread.is_alive() or len(children) < 3:
+    child = os.fork()
+    if child == 0:
+        out = np.zeros_like(x)
+        pool_kernels.double[(4,)](x, out, 1000, BLOCK=300)
+        os._exit(0 if (out == 2).all() else 1)
+    children.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print(set(children))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_forks_while_another_thread_imports_and_compiles(tmp_path):
+    (tmp_path / "pool_kernels.py").write_text(
+        "import mytriton as triton\nimport mytriton.language as tl\n\n@triton.jit\n"
+        "def double(x, out, n, BLOCK: tl.constexpr):\n"
+        "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    tl.store(out + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)\n"
+    )
+    script = tmp_path / "forks.py"
+    script.write_text(FORKS_MEANWHILE)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", script], capture_output=True, text=True, timeout=100,
+        env=os.environ | {"MYTRITON_BACKEND": "mlir-cpu", "MYTRITON_CACHE_DIR": ""},
+    )  # fmt: skip
+    # (``logging``, imported meanwhile, may say that it has no lock to release. It is right.)
+    assert (done.returncode, done.stdout) == (0, "{0}\n")

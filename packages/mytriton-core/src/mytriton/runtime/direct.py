@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import for_user, users
 from ..ir.types import I32, I64, ScalarType
+from ..locks import BUSY
 from ..plugins import sources
 from ..plugins.direct import ABSENT, DirectLaunch, DirectParameter
 from .arguments import FLAGS
@@ -41,7 +42,8 @@ def offer(
         variant.direct = None  # asked once, whatever comes of it
         plan = _plan(kernel, variant, key, values, constants, options)
         if plan is not None:
-            variant.direct = variant.artifact.direct(plan)
+            with BUSY:
+                variant.direct = variant.artifact.direct(plan)
     if variant.direct is not None:
         kernel.direct[key[0]] = _launchers(kernel, key[0], variant.direct)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import ArgumentError, MytritonError, for_user, users
 from ..frontend.source import KernelSource, kernel_source
-from ..locks import ForkLock
+from ..locks import BUSY, ForkLock
 from .binder import Binder, make_binder
 from .interface import EXPLICIT, KernelInterface, backend_text, checks, renamed
 from .params import KernelParam, kernel_params, parameter_names
@@ -257,7 +257,8 @@ class Launcher:
 
 def _load_and_launch(*args: Any) -> LaunchResult:
     global _launch
-    from .launch import launch
+    with BUSY:
+        from .launch import launch
 
     _launch = launch
     return launch(*args)

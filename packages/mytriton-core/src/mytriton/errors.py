@@ -13,6 +13,7 @@ import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -290,6 +291,25 @@ class SanitizerError(MytritonError):
 
 class ArgumentError(MytritonError, TypeError):
     """An argument a kernel cannot take, or a call that does not bind to its parameters."""
+
+
+class ArgumentNameError(MytritonError, KeyError):
+    """A name that is no argument of the kernel, asked for by a function of the user."""
+
+    def __str__(self) -> str:  # KeyError shows the repr
+        return str(self.args[0])
+
+
+def called(what: str, function: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a function of the user gives. ``what`` says which one, where it does not take the arguments.
+    Raises ``ArgumentError`` for that, and what the function raises."""
+    try:
+        return function(*args, **kwargs)
+    except TypeError as error:
+        traceback = error.__traceback__
+        if traceback is None or traceback.tb_next is not None or isinstance(error, MytritonError):
+            raise
+        raise ArgumentError(f"{what} cannot be called so: {error}") from None
 
 
 class VariableError(ArgumentError, ValueError):

@@ -152,3 +152,31 @@ def test_a_kernel_that_only_stores_in_a_branch_has_none():
             tl.store(out, 1.0)
 
     assert reaches(branch_kernel.compile(F, 3).function) == []
+
+
+@triton.jit
+def far_kernel(x, s, n):
+    p = tl.program_id(0).to(tl.int64)
+    off = p * s + tl.arange(0, 8)
+    tl.load(x + off, mask=off < n)
+    tl.store(x + off, 1.0, mask=off < n)
+
+
+@triton.jit
+def near_kernel(x, s):
+    off = tl.program_id(0) * s + tl.arange(0, 8)
+    tl.store(x + off + s, 1.0)
+    tl.store(x + (tl.arange(0, 8) + s).to(tl.int64), 1.0)
+
+
+@pytest.mark.parametrize("s", [-1, -(2**33), -(2**40), 2**50])
+def test_offsets_in_64_bits_may_be_far(s):
+    function = far_kernel.compile(F, 2**40, 100).function
+    found = {index for index, _ in touched(function, (3,), s=s, n=2**55)["store", "x"]}
+    assert found == {0, 7, 2 * s, 2 * s + 7}
+
+
+def test_those_in_32_bits_wrap():
+    function = near_kernel.compile(F, 1).function
+    found = {index for index, _ in touched(function, (1,), s=2**31 - 4)["store", "x"]}
+    assert found == {2**31 - 4}  # the first lanes; the last ones wrap

@@ -41,6 +41,11 @@ def test_into_two_arrays_a_scalar_branches(kernel_from):
         assert "if" in opcodes(compiled(kernel_from, f"tl.store({body}, 1)"))
 
 
+def test_a_pointer_and_a_block_of_them_broadcast(kernel_from):
+    for body in ("tl.where(c > 0, x, y + at)", "tl.where(c, x + at[:, None], y + at)"):
+        assert "if" in opcodes(compiled(kernel_from, f"tl.store({body}, 1)"))
+
+
 def test_a_condition_known_at_compile_time_leaves_one(kernel_from):
     function = compiled(kernel_from, "tl.store(tl.where(True, x, y) + at, 1)")
     assert "if" not in opcodes(function)
@@ -50,7 +55,6 @@ def test_a_condition_known_at_compile_time_leaves_one(kernel_from):
     ("expression", "message"),
     [
         ("tl.where(at < c, x + at, y + at)", "only be selected by a scalar condition, got vector<8 x bool>"),
-        ("tl.where(c > 0, x, y + at)", "the pointers are ptr<f32> and vector<8 x ptr<f32>>; select what"),
         ("tl.where(c > 0, x, 0)", r"a pointer and 0 \(int\) have no type in common, got ptr<f32>"),
         ("tl.where(c > 0, c, x)", "a pointer and i32 have no type in common, got ptr<f32>"),
         ("tl.where(c > 0, x, None)", "a pointer and None"),

@@ -247,6 +247,30 @@ class TestMistakes:
             triton.autotune(blocks(16), ["n"], **options)(triton.jit(scale))
         assert len(caught.traceback) == 2  # here, and the decorator
 
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"prune_configs_by": {"early_config_prune": lambda *a, **k: ["x"]}},
+             "what early_config_prune gives is a list of triton.Config, got 'x'"),
+            ({"prune_configs_by": {"early_config_prune": list}},
+             "early_config_prune cannot be called so: "),
+            ({"prune_configs_by": {"perf_model": lambda: 1, "top_k": 1}}, "perf_model cannot be called so"),
+            ({"do_bench": lambda call, quantiles: None}, "do_bench of kernel 'scale' gives milliseconds"),
+            ({"do_bench": lambda call: 1.0}, "do_bench cannot be called so"),
+            ({"pre_hook": lambda: 1}, "pre_hook cannot be called so: "),
+        ],
+    )  # fmt: skip
+    def test_functions_that_do_not_fit(self, options: Any, message: str) -> None:
+        kernel = tuned(blocks(16, 32), **options)
+        x = np.ones(8, np.float32)
+        with pytest.raises(ArgumentError, match=re.escape(message)) as caught:
+            kernel[grid](x, x, 8, 2.0)
+        assert len(caught.traceback) <= 2 + ("pre_hook" in options)  # (and do_bench's own)
+
+    def test_a_configuration_that_is_no_dict(self) -> None:
+        with pytest.raises(ArgumentError, match="as triton.Config.*'BLOCK': 64.*got 'B'"):
+            triton.Config("B")
+
     @pytest.mark.parametrize("what", ["reset_to_zero", "restore_value"])
     def test_numbers_are_neither_cleared_nor_put_back(self, what: str) -> None:
         kernel = tuned(blocks(16, 32), **{what: ["n"]})

@@ -100,7 +100,7 @@ def test_a_name_that_is_no_argument_names_those_that_are():
     kernel = triton.heuristics({"EVEN": lambda args: args["nn"] % 2 == 0})(
         triton.jit(lambda_free_kernel)
     )
-    with pytest.raises(KeyError, match="'nn' is no argument of the kernel; known: x, n"):
+    with pytest.raises(KeyError, match="'nn' is no argument of the kernel; known: x, n$"):
         kernel[(1,)](np.zeros(1), 4)
 
 
@@ -119,3 +119,18 @@ def test_a_plain_function_inside(wrapper):
         match=f"{wrapper} of 'lambda_free_kernel' .* put @triton.jit under @triton.{wrapper}",
     ):
         kernel[(1,)](np.zeros(1), 4)
+
+
+@pytest.mark.parametrize("values", [["EVEN"], None, 3])
+def test_what_is_no_dict(values):
+    with pytest.raises(triton.ArgumentError, match="'lambda_free_kernel' are a dict of functions"):
+        triton.heuristics(values)(triton.jit(lambda_free_kernel))
+
+
+def test_a_function_that_takes_something_else():
+    kernel = triton.heuristics({"EVEN": lambda: True})(triton.jit(lambda_free_kernel))
+    with pytest.raises(
+        triton.ArgumentError, match="heuristic 'EVEN' cannot be called so: .*takes 0"
+    ) as e:
+        kernel[(1,)](np.zeros(1), 4)
+    assert len(e.traceback) == 2

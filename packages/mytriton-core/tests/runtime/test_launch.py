@@ -593,3 +593,19 @@ def test_a_union_with_constexpr_is_compile_time(module_from):
     out = np.zeros(4, np.float32)
     module.kernel[(1,)](out, 4)
     np.testing.assert_array_equal(out, 1.0)
+
+
+def test_grid_functions_that_do_not_fit():
+    kernel = store_kernel.with_backend("interpreter")
+    with pytest.raises(
+        ArgumentError, match="the grid function cannot be called so: .*takes 0"
+    ) as e:
+        kernel[lambda: (1,)](np.zeros(1), 1.0)
+    assert len(e.traceback) == 2
+    with pytest.raises(KeyError, match="'m' is no argument of the kernel; known: out, value") as e:
+        kernel[lambda meta: (meta["m"],)](np.zeros(1), 1.0)
+    assert [entry.path.name for entry in e.traceback] == [
+        "test_launch.py",
+        "jit.py",
+        "test_launch.py",
+    ]

@@ -129,3 +129,16 @@ def test_a_process_without_the_module_says_what_is_missing(kernels, tmp_path):
 def test_a_copy_is_the_kernel_itself(kernels):
     assert copy.copy(kernels.double_kernel) is kernels.double_kernel
     assert copy.deepcopy({"k": kernels.tuned_kernel})["k"] is kernels.tuned_kernel
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_views_and_launchers_go_along_in_every_protocol(kernels, protocol):
+    kernel, tuned = kernels.double_kernel, kernels.tuned_kernel
+    for value in (
+        kernel.with_backend("interpreter"), kernel[(4,)], kernel.with_backend("interpreter")[(4,)],
+        tuned.with_backend("interpreter"), tuned[(4,)],
+    ):  # fmt: skip
+        found = pickle.loads(pickle.dumps(value, protocol))
+        assert [getattr(found, n) for n in type(value).__slots__] == [
+            getattr(value, n) for n in type(value).__slots__
+        ]

@@ -17,7 +17,7 @@ from ..ir.evaluate import elementwise, is_defined
 from ..ir.expr import Param
 from ..ir.numerics import held_dtype
 from ..ir.registry import Effect, get
-from ..ir.types import I32, I64, ScalarType, Type, scalar_of, shape_of
+from ..ir.types import I32, I64, ScalarType, Type, is_pointer, scalar_of, shape_of
 from ..ir.values import (
     Constant,
     SSAForRange,
@@ -32,6 +32,8 @@ from .affine import Affine, Binary, Linear, Mask, Scalar, affine
 
 Program = tuple[int, int, int]
 _LOW, _HIGH = I32.int_range()
+#: Elements beyond which no address is.
+_FAR = 1 << 60
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*"}
 
 
@@ -48,6 +50,8 @@ class Reach:
     form: Linear
     shape: tuple[int, ...]
     mask: Mask | None
+    #: Whether its offsets are computed in 64 bits: in 32, those of an array that large may wrap.
+    wide: bool
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,8 @@ def reaches(function: SSAFunction) -> list[Reach]:
     if not accesses:
         return []
     known = affine(function)
-    return [found for item in accesses if (found := _reach(item, known)) is not None]
+    makers = {v.id: op for op in function.body for v in op.results}
+    return [found for item in accesses if (found := _reach(item, known, makers)) is not None]
 
 
 def _accesses(item: SSAItem) -> bool:
@@ -74,7 +79,7 @@ def _accesses(item: SSAItem) -> bool:
     return bool(get(item.opcode).effects & (Effect.READ | Effect.WRITE)) and bool(item.inputs)
 
 
-def _reach(item: SSAItem, known: Affine) -> Reach | None:
+def _reach(item: SSAItem, known: Affine, makers: Mapping[int, SSAItem]) -> Reach | None:
     operands = dict(zip((name.rstrip("?") for name in get(item.opcode).operands), item.inputs))
     pointer, mask = operands.get("ptr"), operands.get("mask")
     form = known.of(pointer) if pointer is not None else None
@@ -84,7 +89,36 @@ def _reach(item: SSAItem, known: Affine) -> Reach | None:
     if mask is not None and (found is None or found.conditions):
         return None
     assert pointer is not None
-    return Reach(item, form.root.name, form, shape_of(pointer.ty), found)
+    wide = _wide(pointer, known, makers)
+    return Reach(item, form.root.name, form, shape_of(pointer.ty), found, wide)
+
+
+#: What keeps the width of blocks of integers.
+_LINEAR = frozenset({"add", "sub", "mul", "broadcast", "expand_dims", "full", "trans", "addptr"})
+
+
+def _wide(operand: SSAOperand, known: Affine, makers: Mapping[int, SSAItem]) -> bool:
+    """Whether blocks on the way to an address are of 64 bits, or too small to wrap. (Scalars are looked
+    at one by one, where they are computed.)"""
+    maker = makers.get(operand.id) if isinstance(operand, SSAValue) else None
+    if maker is None or not isinstance(operand, SSAValue):
+        return True
+    if not isinstance(maker, SSAOp):
+        return False
+    if is_pointer(operand.ty) or shape_of(operand.ty):
+        if maker.opcode == "cast":
+            form = known.of(maker.operands[0])
+            parts = (form.base, *form.strides) if form is not None else (None,)
+            return all(isinstance(part, int) for part in parts)
+        if maker.opcode == "arange":
+            return True
+        narrow = not is_pointer(operand.ty) and scalar_of(operand.ty) != I64
+        return (
+            maker.opcode in _LINEAR
+            and not narrow
+            and all(_wide(each, known, makers) for each in maker.operands)
+        )
+    return True
 
 
 class Launch:
@@ -140,8 +174,8 @@ class Launch:
             ends.append({0, extent - 1})
         for lane in product(*ends):
             index = base + sum(s * k for s, k in zip(strides, lane, strict=True))
-            if not _LOW <= index <= _HIGH:
-                raise _UnknownError  # blocks of i32 wrap on the way there
+            if not (reach.wide or _LOW <= index <= _HIGH) or not -_FAR < index < _FAR:
+                raise _UnknownError  # blocks wrap on the way there
             yield Touched(reach, index, program)
 
     def _number(self, scalar: Scalar, program: Program) -> int:

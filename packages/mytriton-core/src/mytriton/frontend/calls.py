@@ -7,6 +7,7 @@ import builtins
 import difflib
 import inspect
 import types
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .. import language
@@ -19,7 +20,7 @@ from ..language.ranges import static_range
 from ..language.symbolic import CONTROL_FLOW, tensor
 from .dependencies import Opaque, function_fingerprint
 from .inline import inline
-from .literals import operands, plain
+from .literals import SETTLED, builtin, operands, plain
 from .merge import dtype_name, leaves
 
 if TYPE_CHECKING:
@@ -195,6 +196,8 @@ def _builtin(
         found = function(*args, **kwargs)
         return found if isinstance(found, (int, list, tuple)) else tuple(found)
     if not symbolic:
+        if not kwargs and any(a.__class__ in SETTLED for a in _flat(args)):
+            return builtin(function, args)
         return function(*args, **kwargs)
     if name in ("isinstance", "type"):
         return function(*plain(args), **kwargs)
@@ -206,6 +209,14 @@ def _builtin(
         return _fold_runtime(getattr(core, _RUNTIME[name]), values)
     hint = _HINTS.get(name, "")
     raise tracer.error(f"the builtin {name} only takes compile-time values here{hint}", node)
+
+
+def _flat(args: Any) -> Iterator[Any]:
+    for value in args:
+        if isinstance(value, (tuple, list)):
+            yield from _flat(value)
+        else:
+            yield value
 
 
 def _fold_runtime(function: Any, values: Any) -> Any:

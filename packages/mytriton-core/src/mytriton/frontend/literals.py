@@ -5,17 +5,24 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 from ..errors import OpRuleError
 from ..ir.numerics import round_constant
 from ..ir.promote import literal_type, promote, promote_literal
-from ..ir.types import F32, STORAGE_ONLY, ScalarType, is_pointer, scalar_of
+from ..ir.types import BOOL, F32, STORAGE_ONLY, ScalarType, is_pointer, scalar_of
 from ..language.compile_time import unwrap
 from ..language.settled import SETTLED, SettledFloat, SettledInt, plain
 from ..language.symbolic import literal, tensor
 
+#: Arithmetic of bools, which are integers of one bit.
+_OF_BITS: dict[Any, Callable[..., bool]] = {
+    operator.invert: operator.not_, operator.add: operator.xor, operator.sub: operator.xor,
+    operator.mul: operator.and_, operator.and_: operator.and_, operator.or_: operator.or_,
+    operator.xor: operator.xor,
+}  # fmt: skip
 #: Bits of the largest number that compile-time arithmetic makes: none of the language has more.
 _MOST_BITS = 1 << 12
 #: Items of the longest text or tuple it makes.
@@ -31,7 +38,7 @@ def settle(value: Any) -> Any:
     """``value`` as it is once it has a name (tuples and lists item by item). An int that no type has
     stays as it is, and is refused where it is used."""
     kind = value.__class__
-    if kind is int or kind is float:
+    if kind is int or kind is float or kind is bool:
         try:
             return _of(literal_type(value), value)
         except OpRuleError:
@@ -52,6 +59,8 @@ def _of(ty: ScalarType, value: float) -> Any:
 def fold(meaning: Any, *operands: Any) -> Any:
     """``meaning`` of compile-time operands, at least one of them settled: the result has settled too."""
     values = [plain(v) for v in operands]
+    if all(isinstance(v, bool) for v in values) and meaning in _OF_BITS:
+        return _of(BOOL, _OF_BITS[meaning](*values))
     if not all(isinstance(v, (int, float)) for v in values):
         return settle(plain(compute(meaning, *values)))
     ints = all(isinstance(v, int) for v in values)
@@ -64,11 +73,26 @@ def fold(meaning: Any, *operands: Any) -> Any:
     else:
         result = compute(meaning, *values)
     if result.__class__ not in (int, float):
-        return result
+        return settle(result)
     ty = _type(operands, division=meaning in (operator.truediv, operator.mod))
     if isinstance(result, float) and not ty.is_floating():
         ty = F32 if meaning is operator.truediv else literal_type(result)
     return _of(ty, result)
+
+
+def builtin(function: Any, args: Sequence[Any]) -> Any:
+    """A builtin of numbers, of which some have settled: what it computes has settled too."""
+    if function is divmod and len(args) == 2:
+        return fold(operator.floordiv, *args), fold(operator.mod, *args)
+    if function is pow and len(args) == 2:
+        return fold(operator.pow, *args)
+    if function is sum and isinstance(args[0], (tuple, list)):
+        return reduce(partial(fold, operator.add), args[0], *args[1:] or (0,))
+    if function in (abs, round) and args:
+        return fold(lambda value: function(value, *args[1:]), args[0])
+    if function in (int, float) and len(args) == 1:
+        return settle(function(plain(args[0])))
+    return function(*args) if function in (min, max) else function(*map(plain, args))
 
 
 def _type(operands: Sequence[Any], *, division: bool) -> ScalarType:
@@ -142,5 +166,5 @@ def _among(value: Any, runtime: Sequence[tensor]) -> Any:
 
 
 __all__ = [
-    "SETTLED", "beside", "compute", "fold", "known", "operands", "plain", "settle",
+    "SETTLED", "beside", "builtin", "compute", "fold", "known", "operands", "plain", "settle",
 ]  # fmt: skip

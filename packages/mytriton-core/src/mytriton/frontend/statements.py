@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import OpRuleError
 from ..ir.expr import OpExpr
 from ..language.symbolic import literal, tensor
+from .literals import plain
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -129,6 +130,7 @@ def format_string(tracer: Tracer, node: ast.JoinedStr) -> str:
         assert isinstance(part, ast.FormattedValue)
         value = tracer.visit(part.value)
         spec = "" if part.format_spec is None else tracer.visit(part.format_spec)
+        value = plain(value)
         if part.conversion == ord("r"):
             value = repr(value)
         elif part.conversion == ord("s"):

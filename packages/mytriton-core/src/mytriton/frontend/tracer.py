@@ -346,15 +346,17 @@ class Tracer:
             raise self.error(CHAINED, node)
         lhs = self.visit(node.left)
         held: Any = True
+        settled = lhs.__class__ in SETTLED
         for op, right in zip(node.ops, node.comparators, strict=True):
             rhs = self.visit(right)
+            settled |= rhs.__class__ in SETTLED
             with self.at(node):
                 found = self.compare(op, lhs, rhs)
                 held = found if held is True else branches.conjunction(held, found)
             if held is False:
-                return False
+                break
             lhs = rhs
-        return held
+        return settle(held) if settled else held
 
     def compare(self, op: ast.cmpop, lhs: Any, rhs: Any) -> Any:
         """One link of a comparison."""

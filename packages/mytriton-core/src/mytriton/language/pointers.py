@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import OpRuleError
 from ..ir import expr
 from ..ir.builder import Builder
-from ..ir.types import BOOL, I64, is_pointer
+from ..ir.types import BOOL, I32, I64, broadcast_shapes, is_pointer
 from .compile_time import unwrap
 from .symbolic import as_type, binary, build, describe, pair, tensor
 
@@ -28,7 +28,7 @@ def where(condition: Any, x: Any, y: Any) -> tensor:
     if a is b:
         offset = build(expr.Where(chosen.expr, *pair(a_offset, b_offset)))
         return binary("+", tensor(a), offset)
-    if x.type != y.type:
+    if x.dtype != y.dtype:
         raise OpRuleError(
             f"where: the pointers are {x.type} and {y.type}; select what is loaded from them"
         )
@@ -37,7 +37,15 @@ def where(condition: Any, x: Any, y: Any) -> tensor:
             f"where: pointers into different arrays can only be selected by a scalar condition, got "
             f"{chosen.type}; load from both, and select what was loaded"
         )
-    return _branch(chosen, x, y)
+    shape = broadcast_shapes(x.shape, y.shape)
+    return _branch(chosen, _stretched(x, shape), _stretched(y, shape))
+
+
+def _stretched(pointer: tensor, shape: tuple[int, ...]) -> tensor:
+    """The same pointer, in a block of a shape."""
+    if pointer.shape == shape:
+        return pointer
+    return binary("+", pointer, build(expr.Zeros(shape, I32)))
 
 
 def _steps(node: expr.Node) -> tuple[expr.Node, Any]:

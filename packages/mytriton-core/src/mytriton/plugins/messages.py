@@ -170,9 +170,12 @@ def blocked(record: Record, requested_by: str, reason: str) -> str:
 
 def declined(record: Record, requested_by: str, kernel: str, reason: str) -> str:
     """MT-B08."""
+    hint = ""
+    if "sanitize.full" in reason:
+        hint = " Name no backend: these checks run on the interpreter. Or sanitize(bounds=True)."
     return (
         f"backend {record.name!r}{asked(requested_by)} cannot run {kernel!r}: {reason}."
-        " No other backend was tried because this one was named."
+        f" No other backend was tried because this one was named.{hint}"
     )
 
 

@@ -14,6 +14,7 @@ from ..errors import (
     MytritonError,
     OutOfBoundsError,
     SanitizerError,
+    called,
     for_user,
 )
 from ..locks import ForkLock
@@ -160,7 +161,7 @@ class Autotuner(KernelInterface):
         tuned = config.all_kwargs()
         check_conflicts(self, tuned, named, kwargs)
         if config.pre_hook is not None:
-            config.pre_hook({**named, **kwargs, **tuned})
+            called("pre_hook of a configuration", config.pre_hook, {**named, **kwargs, **tuned})
         return self.fn.run(*args, **kwargs, **tuned)
 
     def warmup(self, /, *args: Any, grid: Any = None, **kwargs: Any) -> list[Any]:
@@ -278,17 +279,24 @@ class Autotuner(KernelInterface):
 
         def call() -> None:
             if config.pre_hook is not None:
-                config.pre_hook(every)
-            self.pre_hook(every)
+                called("pre_hook of a configuration", config.pre_hook, every)
+            called("pre_hook", self.pre_hook, every)
             try:
                 self.fn.run(*args, **kwargs, **tuned)
             except Exception as error:
-                self.post_hook(every, exception=error)
+                called("post_hook", self.post_hook, every, exception=error)
                 raise
-            self.post_hook(every, exception=None)
+            called("post_hook", self.post_hook, every, exception=None)
 
-        found = self.do_bench(call, quantiles=_QUANTILES)
-        return [float(t) for t in found] if isinstance(found, Sequence) else [float(found)]
+        found = called("do_bench", self.do_bench, call, quantiles=_QUANTILES)
+        times = list(found) if isinstance(found, (list, tuple)) else [found]
+        try:
+            return [float(t) for t in times]
+        except (TypeError, ValueError):
+            raise ArgumentError(
+                f"do_bench of kernel {self.__name__!r} gives milliseconds, one number for each quantile, "
+                f"got {found!r}"
+            ) from None
 
     def _nothing_left(self, failed: Mapping[Config, MytritonError]) -> MytritonError:
         texts = {str(error): error for error in failed.values()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import for_user, users
+from ..errors import called, for_user, users
 from ..ir.types import I32, I64, ScalarType
 from ..locks import BUSY
 from ..plugins import sources
@@ -137,10 +137,15 @@ def _constant(value: Any) -> dict[str, Any] | None:
 
 
 def _slow(kernel: JITFunction, explicit: str | None) -> Callable[..., Any]:
-    from .jit import Launcher
+    from .launch import launch
 
     def slow(grid: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return Launcher(kernel, grid, explicit)(*args, **kwargs)
+        try:
+            return launch(kernel, grid, explicit, args, kwargs)
+        except Exception as error:
+            if not users(error):
+                raise
+            raise for_user(error) from error.__cause__
 
     return slow
 
@@ -156,7 +161,7 @@ def _resolve(kernel: JITFunction, constants: Values, options: Values) -> Callabl
     def resolve(grid: Any, /, *values: Any) -> tuple[int, ...]:
         try:
             if callable(grid):
-                grid = grid(BoundMeta(fixed, arguments, values, named))
+                grid = called("the grid function", grid, BoundMeta(fixed, arguments, values, named))
             # A tuple is looked at again anyway.
             return grid if type(grid) is tuple else normalise(grid)
         except Exception as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import GridError
+from ..errors import ArgumentNameError, GridError
 
 MOST = 2**31 - 1
 """The largest dimension: positions in a grid are ``i32``."""
@@ -18,7 +18,7 @@ class Arguments(dict[str, Any]):
     """The arguments of a launch by name, for functions of the user that look them up."""
 
     def __missing__(self, name: str) -> Any:
-        raise KeyError(f"{name!r} is no argument of the kernel; known: {', '.join(self)}")
+        raise ArgumentNameError(f"{name!r} is no argument of the kernel; known: {', '.join(self)}")
 
 
 class Meta(dict[str, Any]):
@@ -34,7 +34,9 @@ class Meta(dict[str, Any]):
             return self._others[name]
         except KeyError:
             known = ", ".join([*self, *self._others])
-            raise KeyError(f"{name!r} is no argument of the kernel; known: {known}") from None
+            raise ArgumentNameError(
+                f"{name!r} is no argument of the kernel; known: {known}"
+            ) from None
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in self._others
@@ -72,8 +74,9 @@ def normalise(grid: Any) -> tuple[int, int, int]:
     if not 1 <= len(dims) <= 3:
         raise GridError(f"a grid has one to three dimensions, got {grid!r}")
     sizes = [_size(dim, grid) for dim in dims]
-    if len(sizes) == 3 and sizes[0] * sizes[1] * sizes[2] >= 1 << 63:
-        raise GridError(f"a grid has less than 2**63 programs, got {grid!r}")
+    # Programs are counted in 64 bits, by threads that count beyond the end.
+    if len(sizes) == 3 and sizes[0] * sizes[1] * sizes[2] >= 1 << 62:
+        raise GridError(f"a grid has less than 2**62 programs, got {grid!r}")
     return (*sizes, 1, 1)[:3]  # type: ignore[return-value]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..errors import ArgumentError, MytritonError, for_user
+from ..errors import ArgumentError, MytritonError, called, for_user
 from .grid import Arguments
 from .interface import KernelInterface, check_runs, jitted, names_of
 
@@ -23,6 +23,11 @@ class Heuristics(KernelInterface):
         self.arg_names = list(arg_names)
         self.values = values
         self._named_after(jitted(fn))
+        if not isinstance(values, Mapping):
+            raise ArgumentError(
+                f"heuristics of kernel {self.__name__!r} are a dict of functions of the arguments, got "
+                f"{values!r}"
+            )
         for name, value in values.items():
             if not callable(value):
                 raise ArgumentError(
@@ -35,8 +40,10 @@ class Heuristics(KernelInterface):
         launch."""
         check_runs(self.fn, "heuristics", self.__name__)
         given = {**dict(zip(self.arg_names, args)), **kwargs}
+        hidden = ("grid", "warmup")
         for name, value in self.values.items():
-            kwargs[name] = given[name] = value(Arguments(given))
+            arguments = {n: v for n, v in given.items() if n not in hidden}
+            kwargs[name] = given[name] = called(f"heuristic {name!r}", value, Arguments(arguments))
         return self.fn.run(*args, **kwargs)
 
     def __repr__(self) -> str:

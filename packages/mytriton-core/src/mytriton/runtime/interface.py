@@ -131,6 +131,9 @@ class WrappedLauncher:
         self.grid = grid
         self.explicit = explicit
 
+    def __reduce__(self) -> Any:
+        return WrappedLauncher, (self.wrapper, self.grid, self.explicit)
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
             if self.explicit is None:
@@ -155,6 +158,9 @@ class WrapperView:
     def __init__(self, wrapper: KernelInterface, name: str) -> None:
         self.wrapper = wrapper
         self.name = name
+
+    def __reduce__(self) -> Any:
+        return WrapperView, (self.wrapper, self.name)
 
     def __getitem__(self, grid: Any) -> WrappedLauncher:
         return WrappedLauncher(self.wrapper, grid, self.name)

@@ -250,6 +250,9 @@ class Launcher:
             # The traceback of a user's mistake ends at the user's line, not in the compiler.
             raise for_user(error) from error.__cause__
 
+    def __reduce__(self) -> Any:
+        return Launcher, (self.kernel, self.grid, self.explicit)
+
     def __repr__(self) -> str:
         shown = self.kernel if self.explicit is None else BackendView(self.kernel, self.explicit)
         return f"{shown!r}[{self.grid!r}]"
@@ -275,6 +278,9 @@ class BackendView:
     def __init__(self, kernel: JITFunction, name: str) -> None:
         self.kernel = kernel
         self.name = name
+
+    def __reduce__(self) -> Any:
+        return BackendView, (self.kernel, self.name)
 
     def __repr__(self) -> str:
         return f"{self.kernel!r}.with_backend({self.name!r})"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import ArgumentError, VariableError
+from ..errors import ArgumentError, VariableError, called
 from ..frontend.dependencies import fingerprint
 from ..frontend.trace import Trace
 from ..ir.values import SSAFunction
@@ -70,7 +70,7 @@ def launch(
     else:
         if callable(grid):
             others = dict(zip(binder.runtime, values)) | _options(kernel, options)
-            grid = grid(Meta(_constants(kernel, constants), others))
+            grid = called("the grid function", grid, Meta(_constants(kernel, constants), others))
         size = normalise(grid)
     if options.count(None) != len(options):
         _check_options(kernel, options)
@@ -199,7 +199,7 @@ def describe(
     given, consts = arguments_of(kernel, values, constants)
     specs = tuple(described(name, value) for name, value in given.items())
     if callable(grid):
-        grid = grid(Meta(consts, given))
+        grid = called("the grid function", grid, Meta(consts, given))
     size = None if grid is None else normalise(grid)
     types = {s.name: s.type for s in specs}
     request = Request(types, consts, _level(kernel), _debug(kernel, options))  # type: ignore[arg-type]

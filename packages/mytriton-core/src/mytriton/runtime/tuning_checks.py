@@ -25,7 +25,7 @@ def _error(kernel: str, text: str) -> ArgumentError:
 
 def listed(kernel: str, what: str, given: Any) -> list[Any]:
     """An argument of ``autotune`` that is a list of configurations or of names."""
-    kind: type = Config if what == "configs" else str
+    kind: type = str if what in ("key", "reset_to_zero", "restore_value") else Config
     items = None if isinstance(given, (str, Config, Mapping)) else list(given or ())
     wrong = [given] if items is None else [item for item in items if not isinstance(item, kind)]
     if wrong:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..errors import ArgumentError
+
 
 class Config:
     """Compile-time arguments (``kwargs``) and launch options to try together.
@@ -23,6 +25,10 @@ class Config:
         pre_hook: Callable[[dict[str, Any]], Any] | None = None,
         ir_override: str | None = None,
     ) -> None:
+        if not isinstance(kwargs, Mapping):
+            raise ArgumentError(
+                f"a triton.Config sets names to values, as triton.Config({{'BLOCK': 64}}), got {kwargs!r}"
+            )
         self.kwargs = kwargs
         self.num_warps = num_warps
         self.num_stages = num_stages

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, called
 from .errors import AutotuneError
-from .tuning_checks import check_array
+from .tuning_checks import check_array, listed
 from .tuning_config import Config
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def prune(
     ``ArgumentError`` for a ``top_k`` that is neither a count nor a share."""
     left = list(configs)
     if tuner.early_config_prune is not None:
-        left = list(tuner.early_config_prune(left, named, **kwargs))
+        found = called("early_config_prune", tuner.early_config_prune, left, named, **kwargs)
+        left = listed(tuner.__name__, "what early_config_prune gives", found)
         if not left:
             raise AutotuneError(
                 f"early_config_prune of kernel {tuner.__name__!r} left no configuration; return one at least"
@@ -75,6 +76,8 @@ def prune(
         raise ArgumentError(f"top_k is a count or a share up to 1.0, got {count!r}")
     if len(left) <= count:
         return left
-    estimates = [tuner.perf_model(**named, **kwargs, **c.all_kwargs()) for c in left]
+    estimates = [
+        called("perf_model", tuner.perf_model, **named, **kwargs, **c.all_kwargs()) for c in left
+    ]
     order = sorted(range(len(left)), key=estimates.__getitem__)
     return [left[k] for k in order[: max(1, count)]]

@@ -5,24 +5,18 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial, reduce
 from typing import Any
 
 from ..errors import OpRuleError
 from ..ir.numerics import round_constant
 from ..ir.promote import literal_type, promote, promote_literal
-from ..ir.types import BOOL, F32, STORAGE_ONLY, ScalarType, is_pointer, scalar_of
+from ..ir.types import F32, STORAGE_ONLY, ScalarType, is_pointer, scalar_of
 from ..language.compile_time import unwrap
 from ..language.settled import SETTLED, SettledFloat, SettledInt, plain
 from ..language.symbolic import literal, tensor
 
-#: Arithmetic of bools, which are integers of one bit.
-_OF_BITS: dict[Any, Callable[..., bool]] = {
-    operator.invert: operator.not_, operator.add: operator.xor, operator.sub: operator.xor,
-    operator.mul: operator.and_, operator.and_: operator.and_, operator.or_: operator.or_,
-    operator.xor: operator.xor,
-}  # fmt: skip
 #: Bits of the largest number that compile-time arithmetic makes: none of the language has more.
 _MOST_BITS = 1 << 12
 #: Items of the longest text or tuple it makes.
@@ -38,7 +32,7 @@ def settle(value: Any) -> Any:
     """``value`` as it is once it has a name (tuples and lists item by item). An int that no type has
     stays as it is, and is refused where it is used."""
     kind = value.__class__
-    if kind is int or kind is float or kind is bool:
+    if kind is int or kind is float:
         try:
             return _of(literal_type(value), value)
         except OpRuleError:
@@ -59,8 +53,6 @@ def _of(ty: ScalarType, value: float) -> Any:
 def fold(meaning: Any, *operands: Any) -> Any:
     """``meaning`` of compile-time operands, at least one of them settled: the result has settled too."""
     values = [plain(v) for v in operands]
-    if all(isinstance(v, bool) for v in values) and meaning in _OF_BITS:
-        return _of(BOOL, _OF_BITS[meaning](*values))
     if not all(isinstance(v, (int, float)) for v in values):
         return settle(plain(compute(meaning, *values)))
     ints = all(isinstance(v, int) for v in values)

@@ -332,6 +332,11 @@ class Tracer:
                 return branches.visit_not(self, value, node)
             if isinstance(value, tensor):
                 return unary(symbol, value)
+            if isinstance(value, bool) and symbol == "~":
+                raise OpRuleError(
+                    f"~{value} is {-2 if value else -1} in Python, which is true; write not, as for any "
+                    "value that is known at compile time"
+                )
             return fold(meaning, value) if value.__class__ in SETTLED else meaning(value)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
@@ -346,17 +351,15 @@ class Tracer:
             raise self.error(CHAINED, node)
         lhs = self.visit(node.left)
         held: Any = True
-        settled = lhs.__class__ in SETTLED
         for op, right in zip(node.ops, node.comparators, strict=True):
             rhs = self.visit(right)
-            settled |= rhs.__class__ in SETTLED
             with self.at(node):
                 found = self.compare(op, lhs, rhs)
                 held = found if held is True else branches.conjunction(held, found)
             if held is False:
-                break
+                return False
             lhs = rhs
-        return settle(held) if settled else held
+        return held
 
     def compare(self, op: ast.cmpop, lhs: Any, rhs: Any) -> Any:
         """One link of a comparison."""

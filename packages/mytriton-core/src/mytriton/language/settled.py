@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SettledInt(int):
-    """A named int, in the range of its type, or a named bool."""
+    """A named int; in the range of its type."""
 
     ty: ScalarType
 
@@ -33,7 +33,7 @@ def plain(value: Any) -> Any:
     """The Python value that has settled (tuples, lists and slices item by item)."""
     kind = value.__class__
     if kind is SettledInt:
-        return bool(value) if value.ty.is_bool() else int(value)
+        return int(value)
     if kind is SettledFloat:
         return float(value)
     if kind is tuple or kind is list:

@@ -145,3 +145,15 @@ def test_a_grid_nobody_could_compute_is_refused(tmp_path, grid, message):
     with pytest.raises(ArgumentError, match=message):
         kernel.export(tmp_path, backend="interpreter", grid=grid, **ARGUMENTS)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("folder", ["/dev/null", "/proc/nothing/here", 3, None])
+def test_a_folder_that_is_none(folder):
+    with pytest.raises(ArgumentError, match="export") as caught:
+        kernel.export(folder, backend="interpreter", **ARGUMENTS)
+    assert len(caught.traceback) == 2
+
+
+def test_a_list_of_backends(tmp_path):
+    made = kernel.export(tmp_path, backend=["interpreter"], **ARGUMENTS)
+    assert made.manifest["backend"] == "interpreter"

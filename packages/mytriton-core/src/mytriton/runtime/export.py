@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import ArgumentError
 from ..ir.types import is_pointer
 from ..plugins import selection
 from ..plugins.stages import STAGES
 from ..plugins.types import LaunchSpec, Source
 from . import launch
 from .grid_rule import grid_rule
+from .interface import backend_text
 
 if TYPE_CHECKING:
     from .jit import JITFunction
@@ -40,12 +43,11 @@ def export(
     function, spec = launch.specialise(kernel, arguments)
     rule = grid_rule(grid, spec)
     chosen = selection.choose(
-        function, spec, explicit=backend, kernel=kernel.__name__, emit=True
+        function, spec, explicit=backend_text(backend), kernel=kernel.__name__, emit=True
     ).backend
     _, source = launch.lowered(chosen, function, spec)
     metadata, code = _compiled(chosen, source, spec)
-    target, name = Path(folder), kernel.__name__
-    target.mkdir(parents=True, exist_ok=True)
+    target, name = _folder(folder), kernel.__name__
     files = {"source": target / f"{name}{chosen.info.suffix}"}
     files["source"].write_text(source.text, encoding="utf-8")
     for stage, data in code.items():
@@ -56,6 +58,16 @@ def export(
     manifest["files"] = {k: path.name for k, path in files.items() if k != "manifest"}
     files["manifest"].write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return Exported(target, files, manifest)
+
+
+def _folder(path: str | Path) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"an export is written into a folder, got {path!r}")
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgumentError(f"cannot export into {str(path)!r}: {error.strerror}") from None
+    return Path(path)
 
 
 def _compiled(

@@ -69,15 +69,13 @@ class Counted:
 
     def __init__(self, monkeypatch):
         self.count = 0
-        from mytriton.runtime import jit
+        from mytriton.runtime import jit, launch
 
-        original = jit.Launcher.__call__
-
-        def call(launcher, /, *args, **kwargs):
+        def counted(*args):
             self.count += 1
-            return original(launcher, *args, **kwargs)
+            return launch.launch(*args)
 
-        monkeypatch.setattr(jit.Launcher, "__call__", call)
+        monkeypatch.setattr(jit, "_launch", counted)
 
     def during(self, launch):
         before = self.count

@@ -90,6 +90,31 @@ def test_a_long_launch_blocks_no_other(threads):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@triton.jit(debug=True)
+def failing_kernel(x, out, trips, bad):
+    p = tl.program_id(0)
+    v = tl.load(x)
+    for k in range(trips):
+        v = v * 0.5 + 1.0
+    tl.store(out + p, v)
+    tl.device_assert(p != bad, "unlucky")
+
+
+def test_a_failure_stops_the_other_threads(threads):
+    threads(2)
+    x, out = np.ones(1, "f"), np.zeros(200_000, "f")
+    failing = failing_kernel.with_backend("mlir-cpu")
+    counts = []
+    for _ in range(6):
+        out[:] = 0
+        # Programs of some 10 us: what a launch does in the time between two pauses is far more.
+        with pytest.raises(triton.MytritonError, match=r"program \(5, 0, 0\).*unlucky"):
+            failing[(out.size,)](x, out, 5000, 5)
+        counts.append(np.count_nonzero(out))
+    # The system may let the thread that fails wait while another goes on, but not every time.
+    assert 6 <= min(counts) < 1000
+
+
 def test_a_forked_child_launches():
     x = np.arange(1 << 20, dtype="f")
     want = launch(x)

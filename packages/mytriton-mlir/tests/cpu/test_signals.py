@@ -16,7 +16,7 @@ import numpy as np
 import mytriton as triton
 import mytriton.language as tl
 
-triton.use_backend("mlir-cpu")
+triton.config.backend = "mlir-cpu"
 
 @triton.jit
 def heavy_kernel(x, trips, BLOCK: tl.constexpr):

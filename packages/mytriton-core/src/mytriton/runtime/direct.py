@@ -137,11 +137,11 @@ def _constant(value: Any) -> dict[str, Any] | None:
 
 
 def _slow(kernel: JITFunction, explicit: str | None) -> Callable[..., Any]:
-    from .launch import launch
+    from . import jit
 
     def slow(grid: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return launch(kernel, grid, explicit, args, kwargs)
+            return jit._launch(kernel, grid, explicit, args, kwargs)
         except Exception as error:
             if not users(error):
                 raise

@@ -19,7 +19,7 @@ from mytriton.analysis.pointers import accessed_params
 
 from ..llvm import LLVMError, Loaded, llvm, missing
 from ..locks import BUILD
-from . import cache, engine, fastpath
+from . import cache, engine, fastpath, talk
 from .emitter import STREAM_ALIGNMENT, Assumptions, default_assumptions, emit, entry_name
 from .pool import pool
 from .target import Target
@@ -36,7 +36,7 @@ CALLING = (
 
 @dataclass
 class Variant:
-    """Code of one variant. ``head``: the fixed part of the descriptor of a launch."""
+    """Code of one variant. ``cost_address`` is 0 where launches must run on one thread."""
 
     loaded: Loaded | engine.EngineCode
     cost: Any
@@ -96,6 +96,7 @@ class CompiledKernel:
         self._entry = source.entry
         self._default = default_assumptions(function)
         self._variants: dict[Assumptions, Variant] = {}
+        self._prints = talk.prints(function)
         self.parameters = params = function.params
         self.pointers = [k for k, p in enumerate(params) if mt.is_pointer(p.ty)]
         loaded, stored = accessed_params(function)
@@ -136,7 +137,8 @@ class CompiledKernel:
                         text = emit(self._function, self._target, assume)
                     loaded = build(text, self._entry, self._target)
                     cost = ctypes.c_double(0.0)
-                    found = Variant(loaded, cost, loaded.address, ctypes.addressof(cost))
+                    address = 0 if self._prints else ctypes.addressof(cost)
+                    found = Variant(loaded, cost, loaded.address, address)
                     self._variants[assume] = found
         return found
 

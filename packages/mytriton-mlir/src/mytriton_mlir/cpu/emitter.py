@@ -104,7 +104,7 @@ class Emitter(Scratch):
         opening, closing = self.storage(heap)
         body = b.root.lines
         if self.texts:
-            # A failed assertion jumps back to where the programs started.
+            # A failed assertion, as what Python raises, jumps back to where the programs started.
             opening += [
                 f"  %jump_bytes = arith.constant {talk.JUMP_BYTES} : i64",
                 "  %jump = llvm.alloca %jump_bytes x i8 {alignment = 64 : i64} : (i64) -> !llvm.ptr",
@@ -129,7 +129,7 @@ class Emitter(Scratch):
         if heap:
             external += "  llvm.func @malloc(i64) -> !llvm.ptr\n  llvm.func @free(!llvm.ptr)\n"
         if self.texts:
-            external += talk.EXTERNALS + talk.globals_of(self)
+            external += talk.SAY + talk.globals_of(self)
         lines = [*b.constants(), *opening, *body, *fence, *closing]
         text = "\n".join(f"  {line}" for line in lines)
         return (

@@ -130,6 +130,10 @@ work:
   %end = call i64 @llvm.smin.i64(i64 %e, i64 %total)
   %st = call i32 %fn(ptr %args, i64 %i, i64 %end)
   %or = atomicrmw or ptr %statusp, i32 %st seq_cst
+  %wrong = icmp ne i32 %st, 0
+  br i1 %wrong, label %quit, label %take
+quit:
+  %rest = atomicrmw xchg ptr %next, i64 {1 << 62} seq_cst
   br label %take
 finished:
   %left_ = atomicrmw sub ptr %active, i32 1 seq_cst
@@ -292,7 +296,9 @@ did:
   store atomic i64 %chunk2, ptr %chunkp monotonic, align 8
   %passed = sub i64 %t1, %begin
   %long_ = call i1 @{entry}_long(i64 %passed, i64 %dt, i64 %dn)
-  br i1 %long_, label %close, label %maybe
+  %failed = icmp ne i32 %st, 0
+  %ends_ = or i1 %long_, %failed
+  br i1 %ends_, label %close, label %maybe
 close:
   %known_ = phi double [ %each, %take ], [ %each2, %did ]
   %reached = atomicrmw xchg ptr %next, i64 {1 << 62} seq_cst

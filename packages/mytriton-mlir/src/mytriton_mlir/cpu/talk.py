@@ -1,9 +1,13 @@
 """What a running kernel tells its user: ``device_print`` and ``device_assert``.
 
-The kernel calls back through Python's C API (``say`` writes the call): it holds the address of a
-record that names the place in the source, the program, and where the values are. A failed assertion
-is remembered here, the kernel jumps to its end and gives the status ``FAILED``, and the launch raises
-what ``failure`` gives.
+The kernel calls back through Python's C API (``SAY``): it holds the address of a record that names
+the place in the source, the program, and where the values are. A failed assertion is remembered here,
+the kernel jumps to its end and gives the status ``FAILED``, and the launch raises what ``error_of``
+gives. So it is with what Python raises while it prints: handlers of signals run there too, and
+standard output may be a pipe that nobody reads any more.
+
+Kernels that print run on one thread (``prints``): lines come in the order of the programs, and threads
+that wait for one another's turn to print take longer than one.
 """
 
 from __future__ import annotations
@@ -35,26 +39,110 @@ ARGUMENTS = 40
 #: Bytes for the state that the kernel jumps back to.
 JUMP_BYTES = 512
 
-_MODULE, _FUNCTION = "mytriton_mlir.cpu.talk", "hear"
-_lock = threading.Lock()
+#: A handler of signals may launch a kernel that prints while another is printing.
+_lock = threading.RLock()
 #: By address of a launch's arguments, and program.
 _failures: dict[tuple[int, int], DeviceAssertionError] = {}
-#: Words of a record before the addresses of the operands.
-_HEAD = 6
+#: What was raised first while a launch was heard, by address of its arguments. Kernels put it there.
+raised: dict[int, BaseException] = {}
+#: Words of a record before the addresses of the operands; the one with the address of the arguments.
+_HEAD, _ARGUMENTS = 6, 5
 
-EXTERNALS = (
-    '  llvm.func @_setjmp(!llvm.ptr) -> i32 attributes {passthrough = ["returns_twice"]}\n'
-    "  llvm.func @longjmp(!llvm.ptr, i32)\n"
-    "  llvm.func @PyGILState_Ensure() -> i32\n"
-    "  llvm.func @PyGILState_Release(i32)\n"
-    "  llvm.func @PyImport_ImportModule(!llvm.ptr) -> !llvm.ptr\n"
-    "  llvm.func @PyObject_GetAttrString(!llvm.ptr, !llvm.ptr) -> !llvm.ptr\n"
-    "  llvm.func @PyLong_FromVoidPtr(!llvm.ptr) -> !llvm.ptr\n"
-    # Python 3.10 has no function that takes one argument as it is.
-    "  llvm.func @PyTuple_New(i64) -> !llvm.ptr\n"
-    "  llvm.func @PyTuple_SetItem(!llvm.ptr, i64, !llvm.ptr) -> i32\n"
-    "  llvm.func @PyObject_CallObject(!llvm.ptr, !llvm.ptr) -> !llvm.ptr\n"
-    "  llvm.func @PyErr_Clear()\n"
+
+def _string(name: str, text: str) -> str:
+    """The line that defines a string constant."""
+    data = text.encode() + b"\0"
+    escaped = "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in data)
+    return (
+        f'  llvm.mlir.global internal constant @{name}("{escaped}") : '
+        f"!llvm.array<{len(data)} x i8>\n"
+    )
+
+
+#: ``mytriton_say(record)``: call ``hear``, and give 1 if it raised. All but that call runs no code of
+#: Python's, so there is nothing else that a handler of signals could interrupt.
+SAY = (
+    _string("mytriton_module", "mytriton_mlir.cpu.talk")
+    + _string("mytriton_hear", "hear")
+    + _string("mytriton_raised", "raised")
+    + f"""
+  llvm.func @_setjmp(!llvm.ptr) -> i32 attributes {{passthrough = ["returns_twice"]}}
+  llvm.func @longjmp(!llvm.ptr, i32)
+  llvm.func @PyGILState_Ensure() -> i32
+  llvm.func @PyGILState_Release(i32)
+  llvm.func @PyImport_ImportModule(!llvm.ptr) -> !llvm.ptr
+  llvm.func @PyObject_GetAttrString(!llvm.ptr, !llvm.ptr) -> !llvm.ptr
+  llvm.func @PyLong_FromVoidPtr(!llvm.ptr) -> !llvm.ptr
+  llvm.func @PyTuple_New(i64) -> !llvm.ptr
+  llvm.func @PyTuple_SetItem(!llvm.ptr, i64, !llvm.ptr) -> i32
+  llvm.func @PyObject_CallObject(!llvm.ptr, !llvm.ptr) -> !llvm.ptr
+  llvm.func @PyErr_Fetch(!llvm.ptr, !llvm.ptr, !llvm.ptr)
+  llvm.func @PyErr_NormalizeException(!llvm.ptr, !llvm.ptr, !llvm.ptr)
+  llvm.func @PyException_SetTraceback(!llvm.ptr, !llvm.ptr) -> i32
+  llvm.func @PyDict_SetDefault(!llvm.ptr, !llvm.ptr, !llvm.ptr) -> !llvm.ptr
+  llvm.func @PyErr_Clear()
+  llvm.func @Py_DecRef(!llvm.ptr)
+  llvm.func internal @mytriton_say(%record: !llvm.ptr) -> i32 attributes {{passthrough = ["noinline"]}} {{
+    %null = llvm.mlir.zero : !llvm.ptr
+    %zero = llvm.mlir.constant(0 : i64) : i64
+    %one = llvm.mlir.constant(1 : i64) : i64
+    %good = llvm.mlir.constant(0 : i32) : i32
+    %bad = llvm.mlir.constant(1 : i32) : i32
+    %name = llvm.mlir.addressof @mytriton_module : !llvm.ptr
+    %hear = llvm.mlir.addressof @mytriton_hear : !llvm.ptr
+    %raised = llvm.mlir.addressof @mytriton_raised : !llvm.ptr
+    %kind = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+    %what = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+    %where = llvm.alloca %one x !llvm.ptr : (i64) -> !llvm.ptr
+    %state = llvm.call @PyGILState_Ensure() : () -> i32
+    %module = llvm.call @PyImport_ImportModule(%name) : (!llvm.ptr) -> !llvm.ptr
+    %absent = llvm.icmp "eq" %module, %null : !llvm.ptr
+    llvm.cond_br %absent, ^lost, ^found
+  ^lost:
+    llvm.call @PyErr_Clear() : () -> ()
+    llvm.br ^end(%bad : i32)
+  ^found:
+    %function = llvm.call @PyObject_GetAttrString(%module, %hear) : (!llvm.ptr, !llvm.ptr) -> !llvm.ptr
+    %number = llvm.call @PyLong_FromVoidPtr(%record) : (!llvm.ptr) -> !llvm.ptr
+    %packed = llvm.call @PyTuple_New(%one) : (i64) -> !llvm.ptr
+    %set = llvm.call @PyTuple_SetItem(%packed, %zero, %number) : (!llvm.ptr, i64, !llvm.ptr) -> i32
+    %result = llvm.call @PyObject_CallObject(%function, %packed) : (!llvm.ptr, !llvm.ptr) -> !llvm.ptr
+    llvm.call @Py_DecRef(%result) : (!llvm.ptr) -> ()
+    llvm.call @Py_DecRef(%packed) : (!llvm.ptr) -> ()
+    llvm.call @Py_DecRef(%function) : (!llvm.ptr) -> ()
+    %failed = llvm.icmp "eq" %result, %null : !llvm.ptr
+    llvm.cond_br %failed, ^keep, ^done(%good : i32)
+  ^keep:
+    llvm.call @PyErr_Fetch(%kind, %what, %where) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+    llvm.call @PyErr_NormalizeException(%kind, %what, %where) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+    %type = llvm.load %kind : !llvm.ptr -> !llvm.ptr
+    %value = llvm.load %what : !llvm.ptr -> !llvm.ptr
+    %trace = llvm.load %where : !llvm.ptr -> !llvm.ptr
+    %traced = llvm.icmp "ne" %trace, %null : !llvm.ptr
+    llvm.cond_br %traced, ^trace, ^store
+  ^trace:
+    %put = llvm.call @PyException_SetTraceback(%value, %trace) : (!llvm.ptr, !llvm.ptr) -> i32
+    llvm.br ^store
+  ^store:
+    %dict = llvm.call @PyObject_GetAttrString(%module, %raised) : (!llvm.ptr, !llvm.ptr) -> !llvm.ptr
+    %args_at = llvm.getelementptr %record[{8 * _ARGUMENTS}] : (!llvm.ptr) -> !llvm.ptr, i8
+    %args = llvm.load %args_at : !llvm.ptr -> !llvm.ptr
+    %key = llvm.call @PyLong_FromVoidPtr(%args) : (!llvm.ptr) -> !llvm.ptr
+    %kept = llvm.call @PyDict_SetDefault(%dict, %key, %value) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> !llvm.ptr
+    llvm.call @Py_DecRef(%key) : (!llvm.ptr) -> ()
+    llvm.call @Py_DecRef(%dict) : (!llvm.ptr) -> ()
+    llvm.call @Py_DecRef(%type) : (!llvm.ptr) -> ()
+    llvm.call @Py_DecRef(%value) : (!llvm.ptr) -> ()
+    llvm.call @Py_DecRef(%trace) : (!llvm.ptr) -> ()
+    llvm.br ^done(%bad : i32)
+  ^done(%answer: i32):
+    llvm.call @Py_DecRef(%module) : (!llvm.ptr) -> ()
+    llvm.br ^end(%answer : i32)
+  ^end(%status: i32):
+    llvm.call @PyGILState_Release(%state) : (i32) -> ()
+    llvm.return %status : i32
+  }}
+"""
 )
 
 
@@ -70,17 +158,15 @@ def _text(e: Emitter, text: str) -> Val:
 
 def globals_of(e: Emitter) -> str:
     """The lines that define the string constants."""
-    found = []
-    for text, name in e.texts.items():
-        data = text.encode() + b"\0"
-        escaped = "".join(
-            chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in data
-        )
-        found.append(
-            f'  llvm.mlir.global internal constant @{name}("{escaped}") '
-            f": !llvm.array<{len(data)} x i8>\n"
-        )
-    return "".join(found)
+    return "".join(_string(name, text) for text, name in e.texts.items())
+
+
+def prints(function: mt.SSAFunction) -> bool:
+    """Whether a kernel prints."""
+    return any(
+        isinstance(item, mt.SSAOp) and item.opcode == "device_print"
+        for item in mt.walk(function.body)
+    )
 
 
 def speak(e: Emitter, op: mt.SSAOp) -> None:
@@ -96,7 +182,7 @@ def speak(e: Emitter, op: mt.SSAOp) -> None:
         "span": asdict(op.span) if op.span else None,
     }
     if op.opcode == "device_print":
-        _call(e, about, places)
+        _leave(e, _call(e, about, places))
         return
     failed = _failed(e, places, [mt.shape_of(o.ty) for o in present])
     b = e.b
@@ -104,8 +190,26 @@ def speak(e: Emitter, op: mt.SSAOp) -> None:
     b.line(outer, f"scf.if {failed.name} {{")
     level = b.push()
     _call(e, about, [(Val(p.name, p.kind, 0, level)) for p in places])
-    one = b.constant(1, "i32")
-    b.line(level, f"llvm.call @longjmp(%jump, {one.name}) : (!llvm.ptr, i32) -> ()")
+    _jump(e)
+    b.pop()
+    outer.lines.extend(level.lines)
+    b.line(outer, "}")
+
+
+def _jump(e: Emitter) -> None:
+    """Go to the end of the kernel."""
+    one = e.b.constant(1, "i32")
+    e.b.line(e.b.level, f"llvm.call @longjmp(%jump, {one.name}) : (!llvm.ptr, i32) -> ()")
+
+
+def _leave(e: Emitter, raised: Val) -> None:
+    """Go there if Python raised something."""
+    b = e.b
+    bad = b.compare("arith.cmpi", "ne", raised, b.constant(0, "i32"))
+    outer = b.level
+    b.line(outer, f"scf.if {bad.name} {{")
+    level = b.push()
+    _jump(e)
     b.pop()
     outer.lines.extend(level.lines)
     b.line(outer, "}")
@@ -160,13 +264,11 @@ def _lane(e: Emitter, iv: Val, shape: Sequence[int], own: Sequence[int]) -> Val:
     return e.total(terms)
 
 
-def _call(e: Emitter, about: dict[str, Any], places: Sequence[Val]) -> None:
+def _call(e: Emitter, about: dict[str, Any], places: Sequence[Val]) -> Val:
+    """Let Python hear of an operation; gives whether it raised."""
     b = e.b
     level = b.level
     record = e.scratch(8 * (_HEAD + len(places)), "record")
-
-    def emit(text: str, kind: str) -> Val:
-        return b.emit(text, kind, 0, (), at=level)
 
     def keep(k: int, val: Val) -> None:
         slot = e.element(record, b.constant(k, "i64"), "i64")
@@ -176,24 +278,11 @@ def _call(e: Emitter, about: dict[str, Any], places: Sequence[Val]) -> None:
     keep(1, e.program)
     for axis, size in enumerate(e.grid):
         keep(2 + axis, size)
-    keep(5, Val("%args", "!llvm.ptr", 0, b.root))
+    keep(_ARGUMENTS, Val("%args", "!llvm.ptr", 0, b.root))
     for k, place in enumerate(places):
         keep(_HEAD + k, place)
-    state = emit("llvm.call @PyGILState_Ensure() : () -> i32", "i32")
-    ptr = "!llvm.ptr"
-    names = [_text(e, text).name for text in (_MODULE, _FUNCTION)]
-    module = emit(f"llvm.call @PyImport_ImportModule({names[0]}) : ({ptr}) -> {ptr}", ptr)
-    signature = f"({ptr}, {ptr}) -> {ptr}"
-    text = f"llvm.call @PyObject_GetAttrString({module.name}, {names[1]}) : {signature}"
-    function = emit(text, ptr)
-    number = emit(f"llvm.call @PyLong_FromVoidPtr({record.name}) : ({ptr}) -> {ptr}", ptr)
-    one, zero = b.constant(1, "i64").name, b.constant(0, "i64").name
-    packed = emit(f"llvm.call @PyTuple_New({one}) : (i64) -> {ptr}", ptr)
-    text = f"{packed.name}, {zero}, {number.name}) : ({ptr}, i64, {ptr}) -> i32"
-    emit(f"llvm.call @PyTuple_SetItem({text}", "i32")
-    emit(f"llvm.call @PyObject_CallObject({function.name}, {packed.name}) : {signature}", ptr)
-    b.line(level, "llvm.call @PyErr_Clear() : () -> ()")
-    b.line(level, f"llvm.call @PyGILState_Release({state.name}) : (i32) -> ()")
+    text = f"llvm.call @mytriton_say({record.name}) : (!llvm.ptr) -> i32"
+    return b.emit(text, "i32", 0, (), at=level)
 
 
 # ---------------------------------------------------------------------- what is heard
@@ -217,7 +306,7 @@ def hear(address: int) -> None:
     if about["op"] == "device_print":
         _print(about, where, arrays)
     else:
-        _remember(about, where, arrays, (record[5], program))
+        _remember(about, where, arrays, (record[_ARGUMENTS], program))
 
 
 def _print(about: dict[str, Any], where: tuple[int, ...], arrays: Sequence[Any]) -> None:
@@ -256,16 +345,19 @@ def _span(fields: dict[str, Any] | None) -> Span | None:
     return Span(**{**fields, "caller": _span(fields["caller"])})
 
 
-def failure(arguments: int) -> DeviceAssertionError:
-    """The assertion that failed, in the first program of those that did, in the launch whose
-    arguments were at an address."""
+def failure(arguments: int) -> BaseException:
+    """What ended the launch whose arguments were at an address: what Python raised, or else the
+    assertion that failed, in the first program of those that did."""
     with _lock:
         mine = sorted(key for key in _failures if key[0] == arguments)
         found = [_failures.pop(key) for key in mine]
-    return found[0]
+        error = raised.pop(arguments, None)
+    if error is not None:
+        return error
+    return found[0] if found else RuntimeError("the kernel could not call Python")
 
 
-def error_of(status: int, arguments: int) -> Exception:
+def error_of(status: int, arguments: int) -> BaseException:
     """What a positive status of a launch means."""
     if status & FAILED:
         return failure(arguments)

@@ -180,3 +180,21 @@ def test_those_in_32_bits_wrap():
     function = near_kernel.compile(F, 1).function
     found = {index for index, _ in touched(function, (1,), s=2**31 - 4)["store", "x"]}
     assert found == {2**31 - 4}  # the first lanes; the last ones wrap
+
+
+@triton.jit
+def long_kernel(x, s, T: tl.constexpr):
+    scalar = tl.program_id(0)
+    block = tl.arange(0, 8).to(tl.int64)
+    for _ in tl.static_range(T):
+        scalar = scalar * 3 + s
+        block = block + s
+    tl.store(x + block, 1.0)
+    tl.store(x + scalar, 1.0)
+
+
+def test_addresses_of_a_thousand_operations():
+    function = long_kernel.compile(F, 1, T=1000).function
+    touched(function, (3,), s=1)
+    short = long_kernel.compile(F, 1, T=3).function
+    assert {i for i, _ in touched(short, (1,), s=1)["store", "x"]} == {3, 10, 13}

@@ -97,27 +97,28 @@ def _reach(item: SSAItem, known: Affine, makers: Mapping[int, SSAItem]) -> Reach
 _LINEAR = frozenset({"add", "sub", "mul", "broadcast", "expand_dims", "full", "trans", "addptr"})
 
 
-def _wide(operand: SSAOperand, known: Affine, makers: Mapping[int, SSAItem]) -> bool:
+def _wide(pointer: SSAOperand, known: Affine, makers: Mapping[int, SSAItem]) -> bool:
     """Whether blocks on the way to an address are of 64 bits, or too small to wrap. (Scalars are looked
     at one by one, where they are computed.)"""
-    maker = makers.get(operand.id) if isinstance(operand, SSAValue) else None
-    if maker is None or not isinstance(operand, SSAValue):
-        return True
-    if not isinstance(maker, SSAOp):
-        return False
-    if is_pointer(operand.ty) or shape_of(operand.ty):
-        if maker.opcode == "cast":
+    pending, seen = [pointer], set()
+    while pending:
+        operand = pending.pop()
+        maker = makers.get(operand.id) if isinstance(operand, SSAValue) else None
+        if maker is None or not isinstance(operand, SSAValue) or operand.id in seen:
+            continue
+        seen.add(operand.id)
+        if not (is_pointer(operand.ty) or shape_of(operand.ty)):
+            continue
+        if isinstance(maker, SSAOp) and maker.opcode == "cast":
             form = known.of(maker.operands[0])
-            parts = (form.base, *form.strides) if form is not None else (None,)
-            return all(isinstance(part, int) for part in parts)
-        if maker.opcode == "arange":
-            return True
-        narrow = not is_pointer(operand.ty) and scalar_of(operand.ty) != I64
-        return (
-            maker.opcode in _LINEAR
-            and not narrow
-            and all(_wide(each, known, makers) for each in maker.operands)
-        )
+            if form is None or not all(isinstance(p, int) for p in (form.base, *form.strides)):
+                return False
+        elif isinstance(maker, SSAOp) and maker.opcode in _LINEAR:
+            if not is_pointer(operand.ty) and scalar_of(operand.ty) != I64:
+                return False
+            pending += maker.operands
+        elif not isinstance(maker, SSAOp) or maker.opcode != "arange":
+            return False
     return True
 
 
@@ -135,7 +136,7 @@ class Launch:
             ends = [{0, self._last(reach, axis)} for axis in range(3)]
             for x, y, z in product(*ends):
                 yield from self._lanes(reach, (x, y, z))
-        except _UnknownError:
+        except (_UnknownError, RecursionError):  # or a scalar of hundreds of operations
             return
 
     def _last(self, reach: Reach, axis: int) -> int:

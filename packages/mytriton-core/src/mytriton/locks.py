@@ -1,4 +1,4 @@
-"""What a fork does to locks, and what it waits for."""
+"""A lock that survives a fork."""
 
 from __future__ import annotations
 
@@ -25,50 +25,6 @@ class ForkLock:
         self._lock.release()
 
 
-class Busy:
-    """What threads do that a forked child could not go on from, imports above all: the child would wait
-    for import locks of threads it does not have. A fork waits until the others are through, though not
-    for ever: one of them may wait for the thread that forks."""
-
-    #: Seconds.
-    PATIENCE = 10.0
-
-    def __init__(self) -> None:
-        self._renew({})
-
-    def _renew(self, inside: dict[int, int]) -> None:
-        self._changed = threading.Condition()
-        #: By thread, how often it has entered.
-        self._inside = inside
-
-    def __enter__(self) -> None:
-        me = threading.get_ident()
-        with self._changed:
-            self._inside[me] = self._inside.get(me, 0) + 1
-
-    def __exit__(self, *raised: object) -> None:
-        me = threading.get_ident()
-        with self._changed:
-            self._inside[me] -= 1
-            if not self._inside[me]:
-                del self._inside[me]
-                self._changed.notify_all()
-
-    def before_fork(self) -> None:
-        me = threading.get_ident()
-        self._changed.acquire()
-        self._changed.wait_for(lambda: not self._inside.keys() - {me}, self.PATIENCE)
-
-    def in_parent(self) -> None:
-        self._changed.release()
-
-    def in_child(self) -> None:
-        me = threading.get_ident()
-        self._renew({me: self._inside[me]} if me in self._inside else {})
-
-
-#: Compiling, and importing what compiles.
-BUSY = Busy()
 _all: weakref.WeakSet[ForkLock] = weakref.WeakSet()
 
 
@@ -79,6 +35,3 @@ def _in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
-    os.register_at_fork(
-        before=BUSY.before_fork, after_in_parent=BUSY.in_parent, after_in_child=BUSY.in_child
-    )

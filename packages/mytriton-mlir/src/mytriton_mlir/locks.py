@@ -21,19 +21,14 @@ LINK = threading.RLock()
 _ALL = (BUILD, GENERATE, LINK)
 
 
-_taken: list[threading.RLock] = []
-
-
 def _before_fork() -> None:
     for lock in _ALL:
         lock.acquire()
-        _taken.append(lock)
 
 
 def _after_fork() -> None:
-    # None are, when this module was imported while another thread was about to fork.
-    while _taken:
-        _taken.pop().release()
+    for lock in reversed(_ALL):
+        lock.release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..errors import called, for_user, users
 from ..ir.types import I32, I64, ScalarType
-from ..locks import BUSY
 from ..plugins import sources
 from ..plugins.direct import ABSENT, DirectLaunch, DirectParameter
 from .arguments import FLAGS
@@ -42,8 +41,7 @@ def offer(
         variant.direct = None  # asked once, whatever comes of it
         plan = _plan(kernel, variant, key, values, constants, options)
         if plan is not None:
-            with BUSY:
-                variant.direct = variant.artifact.direct(plan)
+            variant.direct = variant.artifact.direct(plan)
     if variant.direct is not None:
         kernel.direct[key[0]] = _launchers(kernel, key[0], variant.direct)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import ArgumentError, MytritonError, for_user, users
 from ..frontend.source import KernelSource, kernel_source
-from ..locks import BUSY, ForkLock
+from ..locks import ForkLock
 from .binder import Binder, make_binder
 from .interface import EXPLICIT, KernelInterface, backend_text, checks, renamed
 from .params import KernelParam, kernel_params, parameter_names
@@ -260,8 +260,7 @@ class Launcher:
 
 def _load_and_launch(*args: Any) -> LaunchResult:
     global _launch
-    with BUSY:
-        from .launch import launch
+    from .launch import launch
 
     _launch = launch
     return launch(*args)

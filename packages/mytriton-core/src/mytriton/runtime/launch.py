@@ -15,7 +15,6 @@ from ..frontend.dependencies import fingerprint
 from ..frontend.trace import Trace
 from ..ir.values import SSAFunction
 from ..language.compile_time import unwrap
-from ..locks import BUSY
 from ..plugins import selection, sources, strict
 from ..plugins.errors import ClaimBrokenError, ClaimBrokenWarning
 from ..plugins.manager import emit_event
@@ -339,7 +338,7 @@ def _find_or_build(
     kernel: JITFunction, key: Hashable, explicit: str | None, values: Values, constants: Values,
     options: Values,
 ) -> Specialisation:  # fmt: skip
-    with BUSY, kernel.lock:
+    with kernel.lock:
         variants = kernel.specialisations.get(key, [])
         for candidate in variants:
             if candidate.fits(values) and candidate.fresh():  # another thread was faster

@@ -94,7 +94,7 @@ if TYPE_CHECKING:
         operand_type,
         walk,
     )
-    from .plugins.claims import default_claim, largest_block, missing_features
+    from .plugins.claims import default_claim, largest_block, missing_features, not_possible
     from .plugins.devices import (
         DeviceProvider,
         PackedArguments,
@@ -117,7 +117,7 @@ _LAZY = {
         "ir.registry": "Effect OpDef all_ops effects_of",
         "ir.values": "Constant Region SSAForRange SSAFunction SSAItem SSAOp SSAOperand SSAValue"
         " next_id operand_type walk",
-        "plugins.claims": "default_claim largest_block missing_features",
+        "plugins.claims": "default_claim largest_block missing_features not_possible",
         "plugins.devices": "DeviceProvider PackedArguments device_provider pack_arguments"
         " refuse_unaligned",
         "plugins.hookspecs": "hookimpl",
@@ -155,7 +155,7 @@ __all__ = [
     "Claim", "Decline", "Device", "DirectLaunch", "DirectParameter", "Event", "LaunchSpec",
     "LINE_INFO", "Limits", "Pass", "Source", "State",
     "capability_table", "default_claim", "hookimpl", "largest_block", "launch_value",
-    "missing_features",
+    "missing_features", "not_possible",
     # what is kept on disk
     "DiskCache", "cache_folder",
     # errors

@@ -32,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(_USAGE, end="", file=sys.stderr)
         return 2
     from .dropin.install import install_as_triton
-    from .errors import MytritonError, for_user
+    from .errors import MytritonError
+    from .tracebacks import for_user
 
     install_as_triton()
     try:

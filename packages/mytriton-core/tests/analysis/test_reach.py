@@ -183,6 +183,20 @@ def test_those_in_32_bits_wrap():
 
 
 @triton.jit
+def constant_kernel(x, n):
+    tl.store(x + (tl.arange(0, 8) + 2147483644).to(tl.int64), 1.0)
+    tl.store(x + (tl.arange(0, 8)[:, None] * 8 + tl.arange(0, 8)[None, :]).to(tl.int64), 1.0)
+    moved = tl.full((8,), n, tl.int32).to(tl.int64) * 4
+    tl.store(x + moved, 1.0)
+
+
+def test_constant_offsets_wrap_only_where_they_leave_their_type():
+    function = constant_kernel.compile(F, 3).function
+    found = {index for index, _ in touched(function, (1,), n=2**30)["store", "x"]}
+    assert found == {2**31 - 4, 0, 7, 56, 63, 2**32}
+
+
+@triton.jit
 def long_kernel(x, s, T: tl.constexpr):
     scalar = tl.program_id(0)
     block = tl.arange(0, 8).to(tl.int64)

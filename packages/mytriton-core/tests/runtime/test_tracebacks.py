@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mytriton as triton
-from mytriton import errors
+from mytriton import errors, tracebacks
 
 
 class TestTracebacks:
@@ -113,7 +113,7 @@ class TestTracebacks:
         "plugin", ["toy_backend", "toy_backend.deep.plugin", "toy_space.plugin"]
     )
     def test_frames_of_a_backend_are_left_out(self, plugin, tmp_path, monkeypatch):
-        monkeypatch.setattr(errors, "_inner", set(errors._inner))
+        monkeypatch.setattr(tracebacks, "_inner", set(tracebacks._inner))
         monkeypatch.syspath_prepend(tmp_path)
         raises = "def call(error):\n    raise error\n"
         for file in ("toy_backend/deep/plugin.py", "toy_space/plugin.py", "toy_space/users.py"):
@@ -128,13 +128,13 @@ class TestTracebacks:
             try:
                 of.call(triton.ArgumentError("no"))
             except triton.ArgumentError as error:
-                shown = traceback.extract_tb(errors.for_user(error).__traceback__)
+                shown = traceback.extract_tb(tracebacks.for_user(error).__traceback__)
                 return [frame.filename for frame in shown]
 
         assert files(module) == [__file__, module.__file__]
-        errors.hide(plugin)
+        tracebacks.hide(plugin)
         assert files(module) == [__file__]
         assert files(users) == [__file__, users.__file__]
-        with errors.whole_tracebacks():
+        with tracebacks.whole_tracebacks():
             assert files(module) == [__file__, module.__file__]
         assert files(module) == [__file__]

@@ -8,7 +8,7 @@ import math
 import os
 from types import MappingProxyType
 
-from mytriton.analysis.threads import GATHERING, gathering_in_combine
+from mytriton.analysis.threads import COMBINE_GATHERS, GATHERING, gathering_in_combine
 from mytriton.plugin_api import (
     Decline,
     LaunchSpec,
@@ -18,6 +18,7 @@ from mytriton.plugin_api import (
     UnsupportedFeature,
     VariableError,
     largest_block,
+    not_possible,
     operand_type,
     shape_of,
     walk,
@@ -62,22 +63,16 @@ def declined(function: SSAFunction, launch: LaunchSpec) -> Decline | None:
     what shared memory has no room for. How much a kernel takes, only its text tells: it is written
     here for those that might take too much."""
     if gathering_in_combine(function) is not None:
-        return _decline(
-            "reduce.custom", "its function reduces a block, and not all threads call it"
-        )
+        return not_possible("reduce.custom", COMBINE_GATHERS)
     if _most_shared(function) <= MAX_SHARED:
         return None
     try:
         lowered(function, launch)
     except UnsupportedFeature as e:
-        return _decline(e.feature, e.reason)
+        return not_possible(e.feature, e.reason)
     except MytritonError:
         pass  # lowering is where the user meets it
     return None
-
-
-def _decline(feature: str, reason: str) -> Decline:
-    return Decline(f"missing {feature} (not possible: {reason})", frozenset({feature}))
 
 
 def _most_shared(function: SSAFunction) -> int:

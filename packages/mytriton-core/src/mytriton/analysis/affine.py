@@ -10,10 +10,11 @@ offsets and masks may (language.md section 3), which also keeps ``base + BLOCK``
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Union
 
 from ..ir.expr import Param
+from ..ir.registry import get
 from ..ir.types import (
     BOOL,
     I32,
@@ -128,6 +129,9 @@ class Linear:
     #: What the offset is counted from: a pointer parameter, or a pointer without a form of its own:
     #: a scalar one that a loop exchanges for another, or a block whose lanes a loop moves together.
     root: Param | SSAValue | None = None
+    #: Whether blocks of fewer than 64 bits are added or multiplied on the way to it that may overflow:
+    #: what the form says then holds where they do not.
+    narrow: bool = field(default=False, compare=False)
 
     @property
     def uniform(self) -> bool:
@@ -202,19 +206,37 @@ def _operation(op: SSAOp, found: Affine) -> None:
         if (mask := _mask(op, found)) is not None and _is_short(mask):
             found.masks[op.result.id] = mask
         return
-    if op.opcode in _ARITHMETIC and _wraps_early(op.result.ty):
+    ty = op.result.ty
+    integers = not is_pointer(ty) and get(op.opcode).exact is not None
+    if integers and not is_offset(scalar_of(ty)):
         return
     form = rule(op, found)
     # A scalar that is not a pointer is its own best name.
     if form is None or sum(map(size, (form.base, *form.strides))) > MOST:
         return
-    if shape_of(op.result.ty) or is_pointer(op.result.ty):
-        found.linear[op.result.id] = form
+    if shape_of(ty) or is_pointer(ty):
+        parts = (found.of(operand) for operand in op.operands)
+        narrow = any(part.narrow for part in parts if part is not None)
+        narrow |= integers and not _fits(form, ty)
+        found.linear[op.result.id] = replace(form, narrow=narrow)
 
 
-def _wraps_early(ty: Type) -> bool:
-    """Whether small numbers wrap, where plain arithmetic does not: unsigned ones do at zero."""
-    return not is_pointer(ty) and not (scalar_of(ty).is_signed() and scalar_of(ty).bits >= 32)
+def is_offset(ty: ScalarType) -> bool:
+    """Whether arithmetic on integers of a type is plain arithmetic, in any width from its own on
+    (language.md section 3). Small numbers wrap, and so do unsigned ones at zero."""
+    return ty.is_signed() and ty.bits >= 32
+
+
+def _fits(form: Linear, ty: Type) -> bool:
+    """Whether no lane of a block can be outside its type, in launches that are possible."""
+    low, high = scalar_of(ty).int_range()
+    if scalar_of(ty).bits == 64:
+        return True
+    if not all(isinstance(part, int) for part in (form.base, *form.strides)):
+        return False
+    ends = [part * (n - 1) for part, n in zip(form.strides, shape_of(ty)) if isinstance(part, int)]
+    least, most = sum(min(0, end) for end in ends), sum(max(0, end) for end in ends)
+    return isinstance(form.base, int) and low <= form.base + least and form.base + most <= high
 
 
 def _is_short(mask: Mask) -> bool:
@@ -308,7 +330,6 @@ def _no_form(op: SSAOp, found: Affine) -> Linear | None:
     return None
 
 
-_ARITHMETIC = frozenset({"add", "sub", "mul"})
 #: Rules that give a linear form. An operation without one gives none.
 _RULES: dict[str, Callable[[SSAOp, Affine], Linear | None]] = {
     "add": _sum(add), "addptr": _sum(add), "sub": _sum(sub), "mul": _product, "arange": _arange,

@@ -17,7 +17,7 @@ from ..ir.evaluate import elementwise, is_defined
 from ..ir.expr import Param
 from ..ir.numerics import held_dtype
 from ..ir.registry import Effect, get
-from ..ir.types import I32, I64, ScalarType, Type, is_pointer, scalar_of, shape_of
+from ..ir.types import I32, I64, ScalarType, Type, scalar_of, shape_of
 from ..ir.values import (
     Constant,
     SSAForRange,
@@ -31,10 +31,8 @@ from ..ir.values import (
 from .affine import Affine, Binary, Linear, Mask, Scalar, affine
 
 Program = tuple[int, int, int]
-_LOW, _HIGH = I32.int_range()
 #: Elements beyond which no address is.
 _FAR = 1 << 60
-_SYMBOLS = {"add": "+", "sub": "-", "mul": "*"}
 
 
 class _UnknownError(Exception):
@@ -50,8 +48,6 @@ class Reach:
     form: Linear
     shape: tuple[int, ...]
     mask: Mask | None
-    #: Whether its offsets are computed in 64 bits: in 32, those of an array that large may wrap.
-    wide: bool
 
 
 @dataclass(frozen=True)
@@ -69,8 +65,7 @@ def reaches(function: SSAFunction) -> list[Reach]:
     if not accesses:
         return []
     known = affine(function)
-    makers = {v.id: op for op in function.body for v in op.results}
-    return [found for item in accesses if (found := _reach(item, known, makers)) is not None]
+    return [found for item in accesses if (found := _reach(item, known)) is not None]
 
 
 def _accesses(item: SSAItem) -> bool:
@@ -79,7 +74,7 @@ def _accesses(item: SSAItem) -> bool:
     return bool(get(item.opcode).effects & (Effect.READ | Effect.WRITE)) and bool(item.inputs)
 
 
-def _reach(item: SSAItem, known: Affine, makers: Mapping[int, SSAItem]) -> Reach | None:
+def _reach(item: SSAItem, known: Affine) -> Reach | None:
     operands = dict(zip((name.rstrip("?") for name in get(item.opcode).operands), item.inputs))
     pointer, mask = operands.get("ptr"), operands.get("mask")
     form = known.of(pointer) if pointer is not None else None
@@ -89,37 +84,7 @@ def _reach(item: SSAItem, known: Affine, makers: Mapping[int, SSAItem]) -> Reach
     if mask is not None and (found is None or found.conditions):
         return None
     assert pointer is not None
-    wide = _wide(pointer, known, makers)
-    return Reach(item, form.root.name, form, shape_of(pointer.ty), found, wide)
-
-
-#: What keeps the width of blocks of integers.
-_LINEAR = frozenset({"add", "sub", "mul", "broadcast", "expand_dims", "full", "trans", "addptr"})
-
-
-def _wide(pointer: SSAOperand, known: Affine, makers: Mapping[int, SSAItem]) -> bool:
-    """Whether blocks on the way to an address are of 64 bits, or too small to wrap. (Scalars are looked
-    at one by one, where they are computed.)"""
-    pending, seen = [pointer], set()
-    while pending:
-        operand = pending.pop()
-        maker = makers.get(operand.id) if isinstance(operand, SSAValue) else None
-        if maker is None or not isinstance(operand, SSAValue) or operand.id in seen:
-            continue
-        seen.add(operand.id)
-        if not (is_pointer(operand.ty) or shape_of(operand.ty)):
-            continue
-        if isinstance(maker, SSAOp) and maker.opcode == "cast":
-            form = known.of(maker.operands[0])
-            if form is None or not all(isinstance(p, int) for p in (form.base, *form.strides)):
-                return False
-        elif isinstance(maker, SSAOp) and maker.opcode in _LINEAR:
-            if not is_pointer(operand.ty) and scalar_of(operand.ty) != I64:
-                return False
-            pending += maker.operands
-        elif not isinstance(maker, SSAOp) or maker.opcode != "arange":
-            return False
-    return True
+    return Reach(item, form.root.name, form, shape_of(pointer.ty), found)
 
 
 class Launch:
@@ -175,7 +140,8 @@ class Launch:
             ends.append({0, extent - 1})
         for lane in product(*ends):
             index = base + sum(s * k for s, k in zip(strides, lane, strict=True))
-            if not (reach.wide or _LOW <= index <= _HIGH) or not -_FAR < index < _FAR:
+            low, high = I32.int_range() if reach.form.narrow else (-_FAR, _FAR)
+            if not low <= index <= high:
                 raise _UnknownError  # blocks wrap on the way there
             yield Touched(reach, index, program)
 
@@ -227,8 +193,8 @@ def _computed(op: SSAOp, ty: Type, operands: list[int]) -> int:
     if not plain or not all(_is_int(each) for each in (ty, *types)):
         raise _UnknownError
     low, high = scalar_of(ty).int_range()
-    if op.opcode in _SYMBOLS:  # most of all there are, without NumPy
-        found = _combined(_SYMBOLS[op.opcode], *operands)
+    if definition.exact and not definition.defined:  # most of all there are, without NumPy
+        found = int(definition.exact(*operands))
         if not low <= found <= high:
             raise _UnknownError
         return found

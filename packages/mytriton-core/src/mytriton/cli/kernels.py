@@ -64,7 +64,6 @@ def _is_kernel(value: object) -> bool:
 
 def arguments(options: argparse.Namespace, kernel: Any) -> dict[str, Any]:
     """Arguments, compile-time values and options by name. Raises ``UsageError``."""
-    from ..plugins.selection import check_options
     from ..runtime.argspec_text import parse_value
 
     compile_time = set(getattr(getattr(kernel, "binder", None), "constexprs", ()))
@@ -80,7 +79,6 @@ def arguments(options: argparse.Namespace, kernel: Any) -> dict[str, Any]:
                 raise UsageError(f"{name!r} is given twice")
             found[name] = parse_value(value) if is_value or name in compile_time else value
     _check_complete(kernel, found)
-    check_options(kernel, found)
     return found
 
 

@@ -7,7 +7,6 @@ import builtins
 import difflib
 import inspect
 import types
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .. import language
@@ -196,7 +195,7 @@ def _builtin(
         found = function(*args, **kwargs)
         return found if isinstance(found, (int, list, tuple)) else tuple(found)
     if not symbolic:
-        if not kwargs and any(a.__class__ in SETTLED for a in _flat(args)):
+        if not kwargs and any(a.__class__ in SETTLED for a in leaves(args)):
             return builtin(function, args)
         return function(*args, **kwargs)
     if name in ("isinstance", "type"):
@@ -209,14 +208,6 @@ def _builtin(
         return _fold_runtime(getattr(core, _RUNTIME[name]), values)
     hint = _HINTS.get(name, "")
     raise tracer.error(f"the builtin {name} only takes compile-time values here{hint}", node)
-
-
-def _flat(args: Any) -> Iterator[Any]:
-    for value in args:
-        if isinstance(value, (tuple, list)):
-            yield from _flat(value)
-        else:
-            yield value
 
 
 def _fold_runtime(function: Any, values: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import Finding, Link, Span
+from ..errors import Finding, Link, Span, outside_text
 from ..ir.types import scalar_of
 from .chain import Chain, Lane, Place
 from .memory import Window
@@ -130,10 +130,7 @@ class Findings:
         if key is None:
             return
         program, index = self._machine.coordinates(self._machine.first + where.row), int(indices[0])
-        text = (
-            f"{step.opcode} of {window.argument}[{index}] in program {program} is out of bounds "
-            f"({window.valid})"
-        )
+        text = outside_text(step.opcode, window.argument, index, program, window.valid)
         mask = self._mask(step, where)
         self._enter(key, where.row, Finding(
             "out-of-bounds", text, window.argument, program, index, step.item.span, where.count,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import DeviceAssertionError, OutOfBoundsError, format_error
+from ..errors import DeviceAssertionError, OutOfBoundsError, format_error, outside_text
 from ..ir.evaluate import elementwise
 from ..ir.numerics import convert, decode, encode, held_dtype
 from ..ir.types import ScalarType, Type, is_pointer, scalar_of, shape_of
@@ -410,8 +410,7 @@ class Machine:
         index = int(offsets[lane])
         program = self.coordinates(self.first + int(lane[0]))
         raise OutOfBoundsError(
-            f"{step.opcode} of {window.argument}[{index}] in program {program} is out of bounds "
-            f"({window.valid})",
+            outside_text(step.opcode, window.argument, index, program, window.valid),
             step.item.span, argument=window.argument, index=index, program=program,
         )  # fmt: skip
 

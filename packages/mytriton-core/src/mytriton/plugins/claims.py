@@ -85,6 +85,13 @@ def _why(capability: Capability | None) -> str:
     return f" ({word}: {capability.reason}{issue})"
 
 
+def not_possible(feature: str, reason: str) -> Decline:
+    """Declines what a table cannot tell, in the words of one that says no: a kernel whose use of
+    ``feature`` the backend finds to be impossible."""
+    why = _why(Capability("no", reason))
+    return Decline(f"missing {feature}{why}", frozenset({feature}))
+
+
 def default_claim(function: SSAFunction, launch: LaunchSpec, info: BackendInfo) -> Claim | Decline:
     """Core's rule: every feature declared and every limit held. The score is the priority."""
     missing = missing_features(function, launch, info)

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import hide
 from ..locks import ForkLock
+from ..tracebacks import hide
 from . import discovery, messages, sources, variables
 from .discovery import Entry, Record
 from .errors import (

@@ -3,7 +3,7 @@ on the first one of each specialisation and key."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from .sources import config, selection_key, use_backend
 from .types import BackendInfo, Event, LaunchSpec, State
 
 __all__ = [
-    "Choice", "choose", "config", "explain", "named", "refresh_backends", "register_backend",
+    "Choice", "checked", "choose", "config", "explain", "named", "refresh_backends", "register_backend",
     "selection_key", "unregister_backend", "use_backend",
 ]  # fmt: skip
 
@@ -107,8 +107,9 @@ def explain(
         function, spec = kernel.specialise(values)
         if isinstance(launch, tuple) and all(type(n) is int for n in launch):
             spec = replace(spec, grid=(*launch, 1, 1)[:3])
-        check_options(kernel, spec.options)
-    outcome = _as_launched(function, spec, backend, decorator, emit)
+    named, spec, who = checked(function, spec, backend, decorator, emit=emit)
+    with sources.naming(who):
+        outcome = _decide(function, spec, named, decorator, "", emit, frozenset())
     seen = {(c.name, c.label) for c in outcome.report.candidates}
     rest = [
         Considered(r.label, r.name, "not asked", "another one was named")
@@ -118,43 +119,41 @@ def explain(
     return replace(outcome.report, candidates=(*outcome.report.candidates, *rest))
 
 
-def check_options(kernel: Any, options: Mapping[str, Any]) -> None:
-    """Raises ``ArgumentError`` for launch options that a launch of ``kernel`` refuses."""
-    binder = getattr(kernel, "binder", None)
-    if binder is not None:
-        from ..runtime import launch
+def checked(
+    function: SSAFunction,
+    launch: LaunchSpec,
+    explicit: str | None,
+    decorator: str | None,
+    kernel: str = "",
+    *,
+    emit: bool = False,
+) -> tuple[str | None, LaunchSpec, str]:
+    """What a launch names as ``explicit`` without the checks in it, the launch with the checks that
+    were asked for, and by whom, where they name the backend (else ``""``).
 
-        launch._check_options(kernel, tuple(map(options.get, binder.options)))
-
-
-def _as_launched(
-    function: SSAFunction, spec: LaunchSpec, explicit: str | None, decorator: str | None, emit: bool
-) -> _Outcome:
-    """What a launch selects, checks included that somebody asked for (``runtime.launch._checked``)."""
+    Full checks take the place of the backend that would have launched, unless ``sanitize()`` and a
+    name stand together. With ``emit``, ``MYTRITON_SANITIZE`` does not count. Raises
+    ``ArgumentError`` where arrays lie on a device.
+    """
     mode, named = strict.decode(explicit)
     everywhere = mode is None
     if everywhere and not emit:
         mode = strict.variable()
-
-    def decide(spec: LaunchSpec, named: str | None) -> _Outcome:
-        return _decide(function, spec, named, decorator, "", emit, frozenset())
-
     if mode is None:
-        return decide(spec, named)
-    if elsewhere := [a.name for a in spec.arguments if a.device_kind not in ("", "cpu")]:
+        return named, launch, ""
+    if elsewhere := [a.name for a in launch.arguments if a.device_kind not in ("", "cpu")]:
         raise ArgumentError(
-            f"kernel {function.name!r} cannot be sanitized: {', '.join(elsewhere)} lie on a device;"
-            " pass NumPy arrays or CPU tensors"
+            f"kernel {kernel or function.name!r} cannot be sanitized: {', '.join(elsewhere)} lie on a "
+            "device; pass NumPy arrays or CPU tensors"
         )
-    checked = replace(spec, options={**spec.options, strict.SANITIZE: mode})
+    looked_at = replace(launch, options={**launch.options, strict.SANITIZE: mode})
     if mode == "bounds" or (named and not everywhere):
-        return decide(checked, named)
+        return named, looked_at, ""
     if everywhere and sources.requested(named, decorator)[0]:
-        outcome = decide(spec, named)
-        if not outcome.report.launches:  # an error, or text: there is nothing to check
-            return outcome
-    with sources.naming("MYTRITON_SANITIZE" if everywhere else "sanitize()"):
-        return decide(checked, "interpreter")
+        asked = _decide(function, launch, named, decorator, kernel, emit, frozenset())
+        if not asked.report.launches:  # an error, or text: there is nothing to check
+            return named, launch, ""
+    return "interpreter", looked_at, "MYTRITON_SANITIZE" if everywhere else "sanitize()"
 
 
 @dataclass

@@ -174,8 +174,9 @@ class use_backend:
 
 @contextlib.contextmanager
 def naming(how: str) -> Iterator[None]:
-    """Inside, what names a backend for one launch is called ``how`` in messages (``"--backend"``)."""
-    token = _HOW.set(how)
+    """Inside, what names a backend for one launch is called ``how`` in messages (``"--backend"``);
+    ``""``: as it is outside."""
+    token = _HOW.set(how or _HOW.get())
     try:
         yield
     finally:

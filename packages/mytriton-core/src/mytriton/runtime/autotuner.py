@@ -8,17 +8,10 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from ..errors import (
-    ArgumentError,
-    GridError,
-    MytritonError,
-    OutOfBoundsError,
-    SanitizerError,
-    called,
-    for_user,
-)
+from ..errors import ArgumentError, GridError, MytritonError, OutOfBoundsError, SanitizerError
 from ..locks import ForkLock
 from ..plugins import sources
+from ..tracebacks import called, for_user
 from .errors import (
     AutotuneError,
     AutotunerError,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import called, for_user, users
 from ..ir.types import I32, I64, ScalarType
 from ..plugins import sources
 from ..plugins.direct import ABSENT, DirectLaunch, DirectParameter
+from ..tracebacks import called, for_user, users
 from .arguments import FLAGS
 from .grid import BoundMeta, normalise
 from .specialisation import UNKNOWN, Specialisation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,11 @@ class Arguments(dict[str, Any]):
     """The arguments of a launch by name, for functions of the user that look them up."""
 
     def __missing__(self, name: str) -> Any:
-        raise ArgumentNameError(f"{name!r} is no argument of the kernel; known: {', '.join(self)}")
+        raise _unknown(name, self)
+
+
+def _unknown(name: str, known: Iterable[str]) -> ArgumentNameError:
+    return ArgumentNameError(f"{name!r} is no argument of the kernel; known: {', '.join(known)}")
 
 
 class Meta(dict[str, Any]):
@@ -33,10 +37,7 @@ class Meta(dict[str, Any]):
         try:
             return self._others[name]
         except KeyError:
-            known = ", ".join([*self, *self._others])
-            raise ArgumentNameError(
-                f"{name!r} is no argument of the kernel; known: {known}"
-            ) from None
+            raise _unknown(name, [*self, *self._others]) from None
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in self._others

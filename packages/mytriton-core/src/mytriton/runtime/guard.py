@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.reach import Launch, Reach, Touched, reaches
-from ..errors import OutOfBoundsError
+from ..errors import OutOfBoundsError, outside_text
 from ..ir.values import SSAFunction
 from .argview import ArgView
 
@@ -53,8 +53,7 @@ def _check(touched: Touched, view: ArgView, memory: Extent) -> None:
     valid = "it has no elements" if last < first else f"valid: {first} to {last}"
     hint = "" if reach.mask is not None else "; pass a mask, such as mask=offsets < n"
     raise OutOfBoundsError(
-        f"{reach.item.opcode} of {reach.argument}[{index}] in program {program} is out of bounds "
-        f"({valid}){hint}",
+        outside_text(reach.item.opcode, reach.argument, index, program, valid) + hint,
         reach.item.span, argument=reach.argument, index=index, program=program,
     )  # fmt: skip
 

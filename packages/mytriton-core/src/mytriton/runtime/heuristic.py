@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..errors import ArgumentError, MytritonError, called, for_user
+from ..errors import ArgumentError, MytritonError
+from ..tracebacks import called, for_user
 from .grid import Arguments
 from .interface import KernelInterface, check_runs, jitted, names_of
 
@@ -40,10 +41,11 @@ class Heuristics(KernelInterface):
         launch."""
         check_runs(self.fn, "heuristics", self.__name__)
         given = {**dict(zip(self.arg_names, args)), **kwargs}
-        hidden = ("grid", "warmup")
+        for name in ("grid", "warmup"):  # of the launch
+            given.pop(name, None)
         for name, value in self.values.items():
-            arguments = {n: v for n, v in given.items() if n not in hidden}
-            kwargs[name] = given[name] = called(f"heuristic {name!r}", value, Arguments(arguments))
+            found = called(f"heuristic {name!r}", value, Arguments(given))
+            kwargs[name] = given[name] = found
         return self.fn.run(*args, **kwargs)
 
     def __repr__(self) -> str:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from ..errors import ArgumentError, for_user, users
+from ..errors import ArgumentError
+from ..tracebacks import for_user, users
 
 #: The backend that ``with_backend`` of a wrapper named, on its way to the kernel inside.
 EXPLICIT: ContextVar[str | None] = ContextVar("mytriton_explicit_backend", default=None)

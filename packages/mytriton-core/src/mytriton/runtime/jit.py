@@ -8,9 +8,10 @@ import inspect
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from ..errors import ArgumentError, MytritonError, for_user, users
+from ..errors import ArgumentError, MytritonError
 from ..frontend.source import KernelSource, kernel_source
 from ..locks import ForkLock
+from ..tracebacks import for_user, users
 from .binder import Binder, make_binder
 from .interface import EXPLICIT, KernelInterface, backend_text, checks, renamed
 from .params import KernelParam, kernel_params, parameter_names

@@ -7,20 +7,20 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import ArgumentError, VariableError, called
+from ..errors import ArgumentError, VariableError
 from ..frontend.dependencies import fingerprint
 from ..frontend.trace import Trace
 from ..ir.values import SSAFunction
 from ..language.compile_time import unwrap
-from ..plugins import selection, sources, strict
+from ..plugins import selection, sources
 from ..plugins.errors import ClaimBrokenError, ClaimBrokenWarning
 from ..plugins.manager import emit_event
 from ..plugins.sources import user_level
 from ..plugins.types import Event, LaunchSpec, Source
 from ..plugins.variables import closest
+from ..tracebacks import called
 from ..transforms.passes import run_pass
 from . import direct
 from .arguments import FLAGS, argument_key, argument_type, described, spec_of
@@ -379,12 +379,15 @@ def _on_backend(
     warning, and the next is tried, unless it was the only one named."""
     broken: list[str] = []
     names = [argument.name for argument in spec.arguments]
-    named, spec = _checked(kernel, compiled, explicit, spec)
+    named, spec, who = selection.checked(
+        compiled.function, spec, explicit, kernel.backend, kernel.__name__
+    )
     while True:
-        choice = selection.choose(
-            compiled.function, spec, explicit=named, decorator=kernel.backend,
-            kernel=kernel.__name__, exclude=broken,
-        )  # fmt: skip
+        with sources.naming(who):
+            choice = selection.choose(
+                compiled.function, spec, explicit=named, decorator=kernel.backend,
+                kernel=kernel.__name__, exclude=broken,
+            )  # fmt: skip
         backend = choice.backend
         try:
             bits = wanted(backend.info, names, kernel.unspecialised, kernel.unaligned)
@@ -400,34 +403,6 @@ def _on_backend(
         return Specialisation(
             compiled, function, spec, backend, source, artifact, kernel, explicit, bits
         )
-
-
-def _checked(
-    kernel: JITFunction, compiled: Compiled, explicit: str | None, spec: LaunchSpec
-) -> tuple[str | None, LaunchSpec]:
-    """The backend named, and the launch with the checks that were asked for. Full checks of all
-    launches (``MYTRITON_SANITIZE=1``) take the place of the backend that would have launched."""
-    mode, named = strict.decode(explicit)
-    everywhere = mode is None
-    mode = mode or strict.variable()
-    if mode is None:
-        return named, spec
-    if elsewhere := [a.name for a in spec.arguments if a.device_kind not in ("", "cpu")]:
-        raise ArgumentError(
-            f"kernel {kernel.__name__!r} cannot be sanitized: {', '.join(elsewhere)} lie on a device; "
-            "pass NumPy arrays or CPU tensors"
-        )
-    if mode != "bounds":
-        if everywhere and sources.requested(named, kernel.backend)[0]:
-            choice = selection.choose(
-                compiled.function, spec, explicit=named, decorator=kernel.backend,
-                kernel=kernel.__name__,
-            )  # fmt: skip
-            if not choice.launches:  # it would only compile: there is nothing to check
-                return named, spec
-            named = None
-        named = named or "interpreter"
-    return named, replace(spec, options={**spec.options, strict.SANITIZE: mode})
 
 
 def lowered(backend: Any, function: SSAFunction, spec: LaunchSpec) -> tuple[SSAFunction, Source]:

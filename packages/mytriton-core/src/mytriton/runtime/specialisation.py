@@ -7,13 +7,7 @@ import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import (
-    ArgumentError,
-    CompiledOnlyWarning,
-    MytritonError,
-    StridesWarning,
-    for_user,
-)
+from ..errors import ArgumentError, CompiledOnlyWarning, MytritonError, StridesWarning
 from ..frontend.dependencies import SETTLED, Dependency
 from ..ir.values import SSAFunction
 from ..plugins import log
@@ -22,6 +16,7 @@ from ..plugins.manager import emit_event, observing
 from ..plugins.sources import user_level
 from ..plugins.strict import SANITIZE
 from ..plugins.types import Event, LaunchSpec, Source
+from ..tracebacks import for_user
 from .arguments import launch_value
 from .argview import ArgView
 from .compiler import Compiled

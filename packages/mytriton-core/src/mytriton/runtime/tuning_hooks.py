@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, called
+from ..errors import ArgumentError
+from ..tracebacks import called
 from .errors import AutotuneError
 from .tuning_checks import check_array, listed
 from .tuning_config import Config

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import reduce
 
+from ..analysis.affine import is_offset
 from ..analysis.pointers import pointer_roots
 from ..ir.expr import Param
 from ..ir.registry import Effect, get
@@ -44,9 +45,8 @@ from .passes import CLEANUP, optimise, run_pass
 FLAG = "outside_"
 
 
-_WRAPPING = frozenset({"add", "sub", "mul"})
 #: Operations whose extremes are at the extremes of two operands, and those that only move lanes.
-_MONOTONE = _WRAPPING | {"minimum", "maximum"}
+_MONOTONE = frozenset({"add", "sub", "mul", "minimum", "maximum"})
 _MOVES = frozenset({"expand_dims", "broadcast", "trans", "full", "cast"})
 
 
@@ -60,9 +60,9 @@ Limits = tuple[SSAOperand, SSAOperand] | None
 def _keeps(opcode: str, source: ScalarType, target: ScalarType) -> bool:
     """Whether an operation on integers of ``source`` gives in ``target`` what it does in ``i64``: what
     does not is either an overflow of an offset or wraps, as unsigned and small numbers do."""
+    if get(opcode).exact is not None:
+        return is_offset(target)
     low, high = target.int_range()
-    if opcode in _WRAPPING:
-        return target.is_signed() and target.bits >= 32
     least, most = source.int_range()
     return source.is_integer() and low <= least and most <= high
 
@@ -357,7 +357,7 @@ class _Checker:
             return None
         if not all(_keeps(op.opcode, scalar_of(o.ty), scalar_of(value.ty)) for o in op.inputs if o):
             return None
-        self._narrow |= op.opcode in _WRAPPING and scalar_of(value.ty).bits == 32
+        self._narrow |= get(op.opcode).exact is not None and scalar_of(value.ty).bits == 32
         found = [self._limits(made, o, known, depth) for o in op.inputs]
         parts = [part for part in found if part is not None]
         if len(parts) < len(found):

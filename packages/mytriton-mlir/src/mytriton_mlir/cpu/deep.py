@@ -18,9 +18,10 @@ from .builder import Level, Val
 from .plan import DEEP, Group, Loop, Root, Step
 from .product import Product
 from .product import loop as each
-from .reuse import Panels, sources, when
+from .reuse import Panels, sources
 from .rowwise import split
 from .scratch import count
+from .structured import when
 from .tile import Tile
 
 if TYPE_CHECKING:

@@ -15,15 +15,11 @@ from mytriton.analysis.affine import BaseOf, Binary, Scalar
 
 from .builder import Val
 from .plan import Group, Step
+from .structured import when
 
 if TYPE_CHECKING:
     from .emitter import Emitter
 
-#: Operations that a condition may be computed by: of scalars, without memory, never failing.
-_PLAIN = frozenset(
-    {"program_id", "num_programs", "cast", "add", "sub", "mul", "and", "or", "minimum", "maximum",
-     "cmp_lt", "cmp_le", "cmp_gt", "cmp_ge", "cmp_eq", "cmp_ne"}
-)  # fmt: skip
 #: Stores that are looked at, and operations that a condition is followed through, at most.
 _STORES, _DEEPEST = 4, 32
 
@@ -34,12 +30,7 @@ def guarded(e: Emitter, steps: Sequence[Step]) -> None:
     if condition is None:
         e.steps(steps)
         return
-    b = e.b
-    outer, e.home = b.level, b.push()
-    e.steps(steps)
-    b.pop()
-    b.line(outer, f"scf.if {condition.name} {{")
-    outer.lines += [*e.home.lines, f"{'  ' * outer.depth}}}"]
+    when(e, condition, lambda: e.steps(steps))
 
 
 def writes(e: Emitter, steps: Sequence[Step]) -> Val | None:
@@ -78,6 +69,15 @@ def _goes_on(step: Step) -> bool:
     return not isinstance(step, mt.SSAOp) or any(mt.shape_of(v.ty) for v in step.results)
 
 
+def _is_plain(op: mt.SSAOp) -> bool:
+    """Whether a condition may be computed by an operation: of scalars, without memory, never failing."""
+    if op.opcode in ("program_id", "num_programs"):
+        return True
+    definition = mt.get_op(op.opcode)
+    scalar = not any(mt.shape_of(value.ty) for value in op.results)
+    return scalar and definition.elementwise and definition.pure and definition.speculatable
+
+
 class _Reach:
     """Whether masks let any lane through, as far as the numbers of the program tell."""
 
@@ -109,8 +109,8 @@ class _Reach:
             return False
         if value.id not in self._known:
             item = self.e.makers.get(value.id)
-            plain = False
-            if isinstance(item, mt.SSAOp) and item.opcode in _PLAIN:
+            plain = isinstance(item, mt.SSAOp) and _is_plain(item)
+            if isinstance(item, mt.SSAOp) and plain:
                 self.differs |= item.opcode == "program_id"
                 plain = all(self._plain(operand, depth - 1) for operand in item.operands)
             self._known[value.id] = plain

@@ -9,7 +9,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import mytriton.plugin_api as mt
@@ -89,20 +89,6 @@ def _is_pure(e: Emitter, item: mt.SSAOp, written: set[int]) -> bool:
     if item.opcode == "load":
         return not e.facts.reads(item) & written
     return mt.get_op(item.opcode).pure
-
-
-def when(e: Emitter, condition: Val, body: Callable[[], None]) -> None:
-    """What ``body`` writes, under a condition."""
-    b, home = e.b, e.home
-    outer, level = b.level, b.push()
-    e.home = level
-    body()
-    b.pop()
-    e.home = home
-    if level.lines:
-        b.line(outer, f"scf.if {condition.name} {{")
-        outer.lines.extend(level.lines)
-        b.line(outer, "}")
 
 
 class Panels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import mytriton.plugin_api as mt
@@ -40,6 +40,20 @@ def _types(values: Sequence[Val]) -> str:
 
 def _names(values: Sequence[Val]) -> str:
     return ", ".join(v.name for v in values)
+
+
+def when(e: Emitter, condition: Val, body: Callable[[], None]) -> None:
+    """What ``body`` writes, under a condition."""
+    b, home = e.b, e.home
+    outer, level = b.level, b.push()
+    e.home = level
+    body()
+    b.pop()
+    e.home = home
+    if level.lines:
+        b.line(outer, f"scf.if {condition.name} {{")
+        outer.lines.extend(level.lines)
+        b.line(outer, "}")
 
 
 def branch(e: Emitter, plan: Branch) -> None:

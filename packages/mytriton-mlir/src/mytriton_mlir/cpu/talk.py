@@ -28,6 +28,7 @@ from . import values
 from .builder import Val
 from .evaluate import Buffer
 from .scratch import count
+from .structured import when
 
 if TYPE_CHECKING:
     from .emitter import Emitter
@@ -185,15 +186,12 @@ def speak(e: Emitter, op: mt.SSAOp) -> None:
         _leave(e, _call(e, about, places))
         return
     failed = _failed(e, places, [mt.shape_of(o.ty) for o in present])
-    b = e.b
-    outer = b.level
-    b.line(outer, f"scf.if {failed.name} {{")
-    level = b.push()
-    _call(e, about, [(Val(p.name, p.kind, 0, level)) for p in places])
-    _jump(e)
-    b.pop()
-    outer.lines.extend(level.lines)
-    b.line(outer, "}")
+
+    def tell() -> None:
+        _call(e, about, [Val(p.name, p.kind, 0, e.b.level) for p in places])
+        _jump(e)
+
+    when(e, failed, tell)
 
 
 def _jump(e: Emitter) -> None:
@@ -206,13 +204,7 @@ def _leave(e: Emitter, raised: Val) -> None:
     """Go there if Python raised something."""
     b = e.b
     bad = b.compare("arith.cmpi", "ne", raised, b.constant(0, "i32"))
-    outer = b.level
-    b.line(outer, f"scf.if {bad.name} {{")
-    level = b.push()
-    _jump(e)
-    b.pop()
-    outer.lines.extend(level.lines)
-    b.line(outer, "}")
+    when(e, bad, lambda: _jump(e))
 
 
 def _place(e: Emitter, op: mt.SSAOp, k: int) -> Val:

@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+from ..texts import Made, Text
 from .target import Target
 
 
-class Texts(Mapping[str, "str | bytes"]):
+class Texts(Made):
     """``"llir"`` (LLVM IR), ``"asm"`` (assembly of this processor) and ``"obj"`` (object code) of an
     MLIR module. The texts carry the lines of the module, as debug information."""
 
     def __init__(self, text: str, target: Target) -> None:
+        super().__init__(("llir", "asm", "obj"), {})
         self._text, self._features = text, target.features
-        self._made: dict[str, str | bytes] = {}
 
-    def __getitem__(self, stage: str) -> str | bytes:
-        if stage not in ("llir", "asm", "obj"):
-            raise KeyError(stage)
-        if stage not in self._made:
-            from .compile import to_object, to_texts
+    def make(self, stage: str) -> Mapping[str, Text]:
+        from .compile import to_object, to_texts
 
-            if stage == "obj":
-                self._made["obj"] = to_object(self._text, self._features)
-            else:
-                llir, asm = to_texts(self._text, self._features)
-                self._made |= {"llir": llir, "asm": asm}
-        return self._made[stage]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(("llir", "asm", "obj"))
-
-    def __len__(self) -> int:
-        return 3
+        if stage == "obj":
+            return {"obj": to_object(self._text, self._features)}
+        llir, asm = to_texts(self._text, self._features)
+        return {"llir": llir, "asm": asm}
 
 
 _EXECUTABLE = 4  # SHF_EXECINSTR

@@ -3,8 +3,15 @@ combines does."""
 
 from __future__ import annotations
 
-from mytriton.analysis.threads import GATHERING, gathering_in_combine
-from mytriton.plugin_api import Decline, SSAFunction, UnsupportedFeature, largest_block, walk
+from mytriton.analysis.threads import COMBINE_GATHERS, GATHERING, gathering_in_combine
+from mytriton.plugin_api import (
+    Decline,
+    SSAFunction,
+    UnsupportedFeature,
+    largest_block,
+    not_possible,
+    walk,
+)
 
 from .kernel import MAX_SHARED, emit
 
@@ -13,20 +20,14 @@ def declined(function: SSAFunction) -> Decline | None:
     """Declines a reduction in a function that combines, and what shared memory has no room for. How
     much a kernel takes, only its text tells: it is written here for those that might take too much."""
     if gathering_in_combine(function) is not None:
-        return _decline(
-            "reduce.custom", "its function reduces a block, and not all threads call it"
-        )
+        return not_possible("reduce.custom", COMBINE_GATHERS)
     if _most_shared(function) <= MAX_SHARED:
         return None
     try:
         emit(function)
     except UnsupportedFeature as e:
-        return _decline(e.feature, e.reason)
+        return not_possible(e.feature, e.reason)
     return None
-
-
-def _decline(feature: str, reason: str) -> Decline:
-    return Decline(f"missing {feature} (not possible: {reason})", frozenset({feature}))
 
 
 def _most_shared(function: SSAFunction) -> int:

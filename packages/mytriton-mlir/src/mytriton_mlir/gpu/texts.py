@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from mytriton.plugin_api import Source
 
 from .. import llvm
+from ..texts import Made, Text
 from . import toolchain
 from .stages import gpu_to_cubin_stages
 
 
-class Texts(Mapping[str, "str | bytes"]):
+class Texts(Made):
     """``"llir"`` (optimised LLVM IR, where there is a libLLVM to write it as text), and what is there
     already: ``"ptx"``, perhaps ``"cubin"``."""
 
-    def __init__(
-        self, source: Source, chip: str, lines: bool, made: Mapping[str, str | bytes]
-    ) -> None:
+    def __init__(self, source: Source, chip: str, lines: bool, made: Mapping[str, Text]) -> None:
+        there = not toolchain.missing() and not llvm.missing()
+        super().__init__(("llir", *made) if there else tuple(made), made)
         self._source, self._chip, self._lines = source, chip, lines
-        self._made = dict(made)
-        self._names = list(made)
-        if not toolchain.missing() and not llvm.missing():
-            self._names.insert(0, "llir")
 
-    def __getitem__(self, stage: str) -> str | bytes:
-        if stage not in self._names:
-            raise KeyError(stage)
-        if stage not in self._made:
-            self._made[stage] = llvm.llvm().disassembled(self._bitcode())
-        return self._made[stage]
+    def make(self, stage: str) -> Mapping[str, Text]:
+        return {stage: llvm.llvm().disassembled(self._bitcode())}
 
     def _bitcode(self) -> bytes:
         stages = gpu_to_cubin_stages(chip=self._chip, output="llvm", lines=self._lines)
@@ -38,9 +31,3 @@ class Texts(Mapping[str, "str | bytes"]):
             self._source.text, stages, threads=resources.get("threads", 0),
             spans=resources.get("spans"),
         )  # fmt: skip
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)

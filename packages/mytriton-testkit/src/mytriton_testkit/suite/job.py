@@ -274,7 +274,7 @@ def process_state() -> Iterator[list[str]]:
 def clean_environment(stage: str, cache: str) -> Iterator[None]:
     """The variables of a user do not change what is tested; those of a toolchain stay. Errors name the
     line of the backend."""
-    from mytriton.errors import whole_tracebacks
+    from mytriton.tracebacks import whole_tracebacks
 
     kept = dict(os.environ)
     for name in ("BACKEND", "OPT_LEVEL", "SANITIZE", "EMULATE", "DUMP", "STRICT_PLUGINS"):

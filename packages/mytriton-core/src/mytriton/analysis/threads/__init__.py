@@ -4,7 +4,7 @@ must wait for each other. Pure analyses that GPU backends share."""
 from __future__ import annotations
 
 from .backward import Backward, structured
-from .barriers import GATHERING, REDUCTIONS, Barriers, gathering_in_combine
+from .barriers import COMBINE_GATHERS, GATHERING, REDUCTIONS, Barriers, gathering_in_combine
 from .demand import Demand
 from .layout import (
     Layout,
@@ -18,6 +18,7 @@ from .layout import (
 )
 
 __all__ = [
-    "GATHERING", "REDUCTIONS", "Backward", "Barriers", "Demand", "Layout", "Tile", "drop_axis",
-    "gathering_in_combine", "natural", "operand_layout", "permuted", "size", "structured", "tile_of",
+    "COMBINE_GATHERS", "GATHERING", "REDUCTIONS", "Backward", "Barriers", "Demand", "Layout", "Tile",
+    "drop_axis", "gathering_in_combine", "natural", "operand_layout", "permuted", "size", "structured",
+    "tile_of",
 ]  # fmt: skip

@@ -35,6 +35,10 @@ REDUCTIONS = frozenset({"sum", "max", "min", "xor_sum", "argmax", "argmin", "red
 GATHERING = REDUCTIONS | {"dot"}
 
 
+#: Why a backend of threads declines what ``gathering_in_combine`` finds.
+COMBINE_GATHERS = "its function reduces a block, and not all threads call it"
+
+
 def gathering_in_combine(function: SSAFunction) -> SSAItem | None:
     """An operation of ``GATHERING`` in the function of a ``reduce``, if there is one: only some threads
     combine, and no others may be waited for there."""
